@@ -1,4 +1,4 @@
-"""Ask a running installation what a data set asks; tell how near the passages of abstentions are.
+"""Measure how near the passages of abstentions are to the answers of a data set.
 
 For each chance from which on a passage would be shown with an abstention: of how many abstentions
 on questions that the documents answer something would be shown, of how many the right document,
@@ -25,7 +25,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def withheld(client: httpx.Client, dataset: Path, collection: str) -> Iterator[tuple[bool, Any]]:
-    """Yield of each abstention if there is an answer, and of its passages score and rightness."""
+    """Yield for each abstention whether it is answerable, and scores of its passages."""
     names = {row["id"]: Path(row["path"]).name for row in read(dataset / "corpus.jsonl.gz")}
     for row in read(dataset / "qa.jsonl.gz"):
         query = {"q": row["question"], "collection": collection}

@@ -1,4 +1,4 @@
-"""Put results of answers side by side: ``python benchmarks/answer_figures.py DIR...``.
+"""Compare results of answers in a table: ``python benchmarks/answer_figures.py DIR...``.
 
 Each DIR is what ``manage.py evaluate --report DIR`` wrote, or ``PKB_DATA_DIR/evaluations/NAME``.
 Prints the rows of a table in Markdown: each share with its 95 % interval and what it is of, the

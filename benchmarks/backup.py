@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[1]
 QUERY_COUNT = 100
 QUERY_WORDS = 12
 K = 10
-# What a restore of some thousand chunks takes.
+# Longest restore of a few thousand chunks.
 LONGEST_S = 20.0
 
 
@@ -76,7 +76,7 @@ def drill(options: argparse.Namespace) -> None:
 
 
 def kill_restores(options: argparse.Namespace) -> None:
-    """Kill restores, the first ones within what one takes; nothing may be left of any."""
+    """Kill restores at random times; none may leave any data."""
     taken = options.work / "taken"
     models = {"PKB_MODEL_DIR": str(options.var.resolve() / "models")}
     take_out({"PKB_DATA_DIR": str(options.var.resolve()), **models}, taken, without_vectors=False)
@@ -96,7 +96,7 @@ def kill_restores(options: argparse.Namespace) -> None:
         count = stored_count(options.database)
         print(f"kill {number}: after {after_s:.1f} s, exit {process.returncode}, {count} documents")
         if process.returncode == 0:
-            # It was whole before it could be killed: the next are killed sooner.
+            # It finished before the kill: kill the next ones sooner.
             latest_s = after_s
             empty(options.database)
         elif count:
@@ -106,7 +106,7 @@ def kill_restores(options: argparse.Namespace) -> None:
 
 
 def stored_count(database: str) -> int:
-    # What the killed one had open is rolled back once its server process notes its end.
+    # Postgres rolls back once it notices the killed client.
     with psycopg.connect(database, options="-c pkb.principal=*") as reader:
         row = reader.execute("SELECT count(*) FROM corpus_document").fetchone()
     return row[0] if row else 0
@@ -127,7 +127,7 @@ def take_out(source: dict[str, str], taken: Path, without_vectors: bool) -> None
 
 
 def measured(name: str, command: list[str], environment: dict[str, str]) -> None:
-    """Run a command; print what it says, its time, CPU, and the most memory that it held."""
+    """Run a command; print its output, time, CPU and peak memory."""
     started = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, *command], cwd=ROOT, env={**os.environ, **environment}
@@ -166,7 +166,7 @@ def compare(before: list[Any], after: list[Any]) -> None:
 
 
 def ask_all(queries: Path | None, *, exact: bool) -> list[list[tuple[str, float]]]:
-    """Return for each query the ids and scores of its best chunks."""
+    """Return the ids and scores of the best chunks for each query."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pkb.settings")
     import django  # noqa: PLC0415
 

@@ -42,7 +42,7 @@ SUPPORT, CONTRADICT, NEITHER = "SUPPORT", "CONTRADICT", "NEITHER"
 
 
 class Pair(NamedTuple):
-    """A claim with the sentences of one abstract, and what they are to it."""
+    """A claim with the sentences of one abstract, and their relation."""
 
     is_even: bool
     claim: str
@@ -133,7 +133,7 @@ def _summarize(measured: Sequence[Measured]) -> dict[str, Any]:
 
 
 def _weigh(measured: Sequence[Measured]) -> list[float]:
-    """What the logistic model makes of each pair, by the constants in force."""
+    """Return the output of the logistic model for each pair, with the current constants."""
     return [
         RELEVANCE_WEIGHT * each.relevance + COVERAGE_WEIGHT * each.coverage for each in measured
     ]
@@ -159,7 +159,7 @@ def _fit(measured: Sequence[Measured]) -> dict[str, float]:
 
 
 def _measure_attribution(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Check each claim as ``POST /claims/verify`` does, against all texts that it cites."""
+    """Check each claim like ``POST /claims/verify``, against all its cited texts."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pkb.settings")
     django.setup()
     from qa.context import EXTRACTIVE, build_context  # noqa: PLC0415  (reads the settings)

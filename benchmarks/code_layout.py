@@ -1,8 +1,8 @@
-"""Measure how the source is laid out: files, imports, names, functions, and two walks through it.
+"""Measure the layout of the source: files, imports, names, functions, and two request paths.
 
     python benchmarks/code_layout.py [CHECKOUT]
 
-The walks are those of modules.py, run for real; ``-v`` behind CHECKOUT lists their modules.
+The paths are those of modules.py; ``-v`` after CHECKOUT lists their modules.
 """
 
 import ast
@@ -45,7 +45,7 @@ def tracked(root: Path, *folders: str) -> list[Path]:
 
 
 def source_files(root: Path) -> list[Path]:
-    """Files of the apps that hold something, migrations left out."""
+    """Return the non-empty source files of the apps, without migrations."""
     found = tracked(root, *ROOMS)
     return [path for path in found if "migrations" not in path.parts and line_count(path)]
 
@@ -55,7 +55,7 @@ def line_count(path: Path) -> int:
 
 
 def count_imports(root: Path, files: list[Path]) -> int:
-    """Pairs of files of which one imports the other."""
+    """Return pairs of files of which the first imports the second."""
     names = {_module(path.relative_to(root)): path for path in files}
     pairs = set()
     for path in files:

@@ -53,12 +53,12 @@ def main() -> None:
 
 
 def _judge(row: dict[str, Any], collection: str) -> str:
-    """Tell what of the two sides is said, or shown."""
+    """Return which of the two sides is answered, or shown."""
     answered = answer_question(
         row["question"],
         collection=collection,
         k=12,
-        # Else the second way would be given the answers of the first.
+        # Else the second run would get cached answers of the first.
         context=replace(build_context(), caches_answers=False),
         route="evaluate",
     )

@@ -52,11 +52,11 @@ from qa.types import Answer
 EARLIER, NOW, LATER = (datetime(year, 6, 1, tzinfo=UTC) for year in (2015, 2020, 2025))
 SEED = 24
 PASSAGES = 12
-# Of each of rgb's questions: pages that are right, that say something else, that hold nothing.
+# Pages of each RGB question: with the answer, with another one, with none.
 RGB_PAGES = 3
-# A name that another can take the place of.
+# A name that can be replaced by another.
 NAME = re.compile(r"[A-Z][a-z]+(?: [A-Z][a-z]+){0,2}")
-# Questions of data/evaluation whose answer is a value, and the value that takes its place.
+# Questions of data/evaluation with a value as answer, and its replacement.
 CHANGED = {
     "q01": ("under 10 minutes", "under 25 minutes"),
     "q03": ("5 percent", "15 percent"),
@@ -77,7 +77,7 @@ CHANGED = {
 
 
 class Change(NamedTuple):
-    """A value of a document that gives way to another one."""
+    """A value of a document, and its replacement."""
 
     question: GoldQuestion
     old: str
@@ -85,7 +85,7 @@ class Change(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What became of a question beside an altered copy, by whether that is the newer one."""
+    """The result of a question beside an altered copy."""
 
     is_found: bool
     is_newer_said: bool
@@ -130,10 +130,10 @@ def _answerable(dataset: DataSet) -> list[GoldQuestion]:
 
 
 def _index(dataset: DataSet) -> Collection:
-    """Return a collection of its own for a data set, all of its documents of one day."""
+    """Return the collection of a data set, with all documents dated alike."""
     named = replace(dataset, name=f"disagreement-{dataset.name}")
     found = index_dataset(named, fresh=False, progress=lambda done, total: None).collection
-    # Of a run that was broken off.
+    # Left by an interrupted run.
     Document.objects.filter(collection=found, source_uri__contains=":copy-").delete()
     Document.objects.filter(collection=found).update(user_created_at=NOW)
     return found
@@ -196,7 +196,7 @@ def _own_changes(dataset: DataSet) -> Iterator[Change]:
 
 
 def _change(dataset: DataSet, questions: Sequence[GoldQuestion], change: Any) -> Iterator[Change]:
-    """Put another value in the place of a question's answer, where it has one of that kind."""
+    """Replace the value in the answer to a question, if it has one of that kind."""
     names = [found for question in questions if (found := _name(question))]
     texts = {document.id: document.text for document in dataset.documents}
     for number, question in enumerate(questions):
@@ -246,14 +246,14 @@ def _try_copies(dataset: DataSet, changes: Sequence[Change], cases: bool) -> dic
 def _ask_beside_copy(change: Change, collection: Collection, moment: datetime) -> Answer:
     uri = f"evaluate:{change.question.doc_ids[0]}"
     document = Document.objects.get(collection=collection, source_uri=uri)
-    # Named as its own document is, and nothing else is known of it.
+    # Named like its own document, and with no other metadata.
     attributes = Attributes(
         source_uri=f"evaluate:copy-{change.question.id}",
         title=document.title,
         media_type=document.media_type,
         user_created_at=moment,
     )
-    # The stored text breaks lines where it likes.
+    # The stored text may break lines anywhere.
     old = r"\s+".join(map(re.escape, change.old.split()))
     text = re.sub(old, lambda _: change.new, document.raw_text)
     ingest_text(text, collection=collection, attributes=attributes)
@@ -272,7 +272,7 @@ def _summarize(seen: Sequence[Seen]) -> dict[str, Any]:
 
 
 def share(found: Sequence[bool]) -> dict[str, Any]:
-    """Return the share of those that are so, with its 95 % Wilson interval."""
+    """Return the share of true values, with its 95 % Wilson interval."""
     count, n, z = sum(found), len(found), 1.96
     if not n:
         return {"n": 0}

@@ -1,5 +1,5 @@
 # ruff: noqa: E402  (models can be imported once Django is set up)
-"""Play a capable language model over real documents, and see what of its drafts is said.
+"""Simulate a capable language model on real documents, and measure which drafts survive.
 
     python benchmarks/drafts.py record FOLDER OUT [--answerable N] [--unanswerable N]
     python benchmarks/drafts.py play FOLDER [--variant false] [--unchecked OUT] [--cases] [--paced]
@@ -55,7 +55,7 @@ SEGMENT = re.compile(
 )
 ITEM = re.compile(r"^Item \d+\nEvidence: (.*?)\nStatement: ([^\n]*)$", re.DOTALL | re.MULTILINE)
 REFUSAL = json.dumps({"verdict": "", "statements": []})
-# Of a paced reply: about what servers write, in English.
+# Speed of a paced reply: usual for servers, in English.
 TOKENS_A_SECOND, CHARACTERS_A_TOKEN = 40, 4
 
 
@@ -75,13 +75,13 @@ def check_key(statement: str, evidence: str) -> str:
 
 @dataclass(slots=True)
 class Model:
-    """Replies as it was written down.
+    """Replays recorded replies.
 
     Attributes:
-        replies: By the question as it was asked.
+        replies: Replies by question.
         checks: Verdicts by ``check_key``.
         unchecked: Items without a verdict.
-        prompts: What was asked, by the question.
+        prompts: Prompts by question.
         is_paced: Write ``TOKENS_A_SECOND``.
     """
 
@@ -177,7 +177,7 @@ def parse_options() -> argparse.Namespace:
 
 
 def drawn(questions: Sequence[GoldQuestion], count: int) -> list[GoldQuestion]:
-    """Return so many, by a hash of their ids."""
+    """Return a sample of ``count``, by a hash of the ids."""
     return sorted(questions, key=lambda each: sha256(each.id.encode()).digest())[:count]
 
 
@@ -193,7 +193,7 @@ def record(questions: Sequence[GoldQuestion], address: str, options: argparse.Na
 
 
 def ask(question: str, address: str, model: Model) -> tuple[AnsweredQuestion, float]:
-    """Answer with the model; return the seconds to the first piece of the answer, too."""
+    """Answer with the model; return also the seconds to the first text."""
     model.question = question
     first: list[float] = []
     started = perf_counter()

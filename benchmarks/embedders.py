@@ -1,4 +1,4 @@
-"""Compare the models' cost in one run: ``python benchmarks/embedders.py``.
+"""Compare the costs of models in one run: ``python benchmarks/embedders.py``.
 
 Prints items per CPU-second with one thread, which neighbours on the machine disturb least, and
 each figure's ratio to sentence-transformers on torch. The models take turns; the best round and
@@ -57,7 +57,7 @@ def _parse_options() -> argparse.Namespace:
 
 
 def _make_texts(count: int) -> list[str]:
-    """Return every word is one token, so the length is exact."""
+    """Return texts of exact length: every word is one token."""
     source = random.Random(7)  # noqa: S311  (no secret)
     return [" ".join(source.choices(WORDS, k=TOKENS)) for _ in range(count)]
 
@@ -76,7 +76,7 @@ def _load_all(cache: str) -> dict[str, Run]:
 def _measure_rates(
     runs: dict[str, Run], texts: list[str], *, rounds: int
 ) -> dict[str, list[float]]:
-    """Return texts per CPU-second; a round runs every model, so that all meet the same load."""
+    """Return texts per CPU-second; each round runs every model under the same load."""
     for run in runs.values():
         run(texts[:8])
     rates: dict[str, list[float]] = {name: [] for name in runs}
@@ -106,7 +106,7 @@ def _print_cross_encoder(texts: list[str], *, rounds: int) -> None:
 
 
 def _print_token_spans(cache: str, megabytes: int) -> None:
-    # Words that differ: repeated ones are tokenized once.
+    # Distinct words: repeated ones are tokenized once.
     source = random.Random(7)  # noqa: S311  (no secret)
     letters = "etaoinshrdlucmfwypvbgkjqxz"
     rare = ["".join(source.choices(letters, k=7)) for _ in range(50_000)]

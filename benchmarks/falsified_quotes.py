@@ -63,7 +63,7 @@ def _measure(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
         for sentence in sentences
     }
     made = falsify_all(list(sources), count=2 * options.count, seed=SEED)
-    # "1)." may become the "2)." that stands there too, which is no falsified quote.
+    # "1)." may become the existing "2).", which is not a falsified quote.
     falsified = [each for each in made if each.text not in sources[each.original]][: options.count]
     scorers = {"finds all relevant": _credulous, "configured": get_judge().score}
     judges: dict[str, Judge] = {name: _judge_by(score) for name, score in scorers.items()}

@@ -1,4 +1,4 @@
-"""Time each kind of request on a small corpus and on large ones: what grows with them?
+"""Measure how the time of each kind of request grows with the corpus.
 
     PKB_DATA_DIR=/tmp/growth PYTHONPATH=. .venv/bin/python benchmarks/growth.py
         [--chunks 10000 100000 1000000] [--only tag search] [--cpu]
@@ -44,7 +44,7 @@ from corpus.access.principal import SYSTEM, acting_as  # noqa: E402
 from corpus.postgres.owner import as_owner  # noqa: E402
 
 DIMENSION = 768
-# A request that takes longer is broken off; a turn that takes longer has fewer requests.
+# A slower request is aborted; a slow turn has fewer requests.
 LIMIT_S = 30
 SLICE_S = 10
 WARM_UPS = 2
@@ -64,7 +64,7 @@ def main() -> None:
     options = parser.parse_args()
     logging.disable()
     settings.ALLOWED_HOSTS = ["testserver"]
-    # Requests are a user's, to whom policies show rows.
+    # Requests come from a user, with row-level security.
     settings.PKB_AUTH_REQUIRED = True
     settings.PKB_EMBEDDERS = settings.PKB_EMBEDDERS | {
         NAME: {
@@ -92,7 +92,7 @@ def use(database: str) -> None:
 
 
 def make(chunk_count: int, *, is_fresh: bool) -> None:
-    """Fill the corpus' database unless it is there."""
+    """Fill the database of a corpus unless it exists."""
     name = f"growth_{chunk_count}"
     use("postgres")
     is_new = make_database(name, is_fresh=is_fresh)
@@ -136,7 +136,7 @@ def show_growth(options: argparse.Namespace) -> None:
 def time_in_turns(
     kind: str, kinds: dict[int, dict[str, Request]], *, times: int, of_core: bool
 ) -> dict[int, list[float]]:
-    """Return the milliseconds of each request by corpus; half of them, the other, and again."""
+    """Return the milliseconds of each request by corpus, in turns that alternate."""
     spent: dict[int, list[float]] = {chunk_count: [] for chunk_count in kinds}
     for _ in range(2):
         for chunk_count, requests in kinds.items():
@@ -147,7 +147,7 @@ def time_in_turns(
 
 
 def _core_clock() -> Callable[[], float]:
-    """Return what reads the seconds of a core that this process and its one of Postgres took."""
+    """Return a function that reads the CPU seconds of this process and its Postgres backend."""
     backend = _only_backend()
 
     def read() -> float:
@@ -158,7 +158,7 @@ def _core_clock() -> Callable[[], float]:
 
 
 def _only_backend() -> int:
-    """Return the process of Postgres that does all that is asked, whose time the system counts."""
+    """Return the only Postgres backend process, whose CPU time is read."""
     with connection.cursor() as cursor:
         cursor.execute("SET max_parallel_workers_per_gather = 0")
         cursor.execute("SELECT pg_backend_pid()")
@@ -203,8 +203,8 @@ def show_verify(chunk_counts: list[int]) -> None:
 
 
 def _clocks(backend: int) -> tuple[float, float, float]:
-    """Return seconds: of the clock, of a core here, and of a core by a process of Postgres."""
-    # In nanoseconds, where /proc/PID/stat counts in steps of 10 ms.
+    """Return seconds of wall time, of CPU here, and of CPU in a Postgres backend."""
+    # In nanoseconds; /proc/PID/stat counts in steps of 10 ms.
     spent_ns = int(Path(f"/proc/{backend}/schedstat").read_text().split()[0])
     return time.perf_counter(), time.process_time(), spent_ns / 1e9
 

@@ -1,4 +1,4 @@
-"""What ``growth.py`` measured, as a table in Markdown and as a plot."""
+"""Table in Markdown and plot of the results of ``growth.py``."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,11 +27,11 @@ def table_row(kind: str, spent: Spent) -> str:
 
 
 def draw(kinds: Mapping[str, Spent], path: Path, *, title: str) -> None:
-    """Draw the p50 of each kind and corpus, and a line to the p95, as SVG."""
+    """Draw p50 of each kind and corpus, with a line to p95, as SVG."""
     import matplotlib as mpl  # noqa: PLC0415  (half a second)
     from matplotlib.figure import Figure  # noqa: PLC0415
 
-    # Words stay words, and the same figures give the same file.
+    # Text stays text, and the same data give the same file.
     mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "pkb"})
     figure = Figure(figsize=(WIDTH_IN, 1.2 + ROW_IN * len(kinds)), layout="constrained")
     axes = figure.subplots()
@@ -47,6 +47,6 @@ def draw(kinds: Mapping[str, Spent], path: Path, *, title: str) -> None:
     axes.grid(axis="x", which="both", alpha=0.3)
     axes.legend(fontsize=7)
     figure.savefig(path, format="svg", metadata={"Date": None})
-    # Lines end in spaces there.
+    # Removes trailing spaces.
     lines = path.read_text().splitlines()
     path.write_text("".join(f"{line.rstrip()}\n" for line in lines))

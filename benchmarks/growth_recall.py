@@ -1,4 +1,4 @@
-"""How many of the nearest the vector leg finds, by the share of visible rows: for ``growth.py``."""
+"""Recall of vector search by the share of visible rows, for ``growth.py``."""
 
 import time
 from collections.abc import Iterator
@@ -16,14 +16,14 @@ from qa.search.hybrid import CandidateSearch
 from qa.types import Query
 
 QUERIES = 20
-# Rows that count; the most of them are asked for.
+# Number of nearest rows, the maximum of a request.
 NEAREST = (10, 50)
-# Units, of which each is of .1 % of the documents: near the bound of what is compared one by one.
+# Units of 0.1 % of the documents each: near the limit of exact search.
 UNITS = (1, 2, 5, 8, 20)
 
 
 def show_recall(chunk_count: int, *, dimension: int) -> None:
-    """Print a line for each share and way of asking for it, of the corpus connected to."""
+    """Print a line for each share and query form, for the connected corpus."""
     collection = Collection.objects.get_named(NAME)
     queries = draw_vectors(QUERIES, dimension, seed=99)
     depths = ", ".join(f"@{rows}" for rows in NEAREST)

@@ -14,12 +14,12 @@ from corpus.models import Chunk
 
 Request = Callable[[], Any]
 
-# The names of tags and of metadata, the rarest first.
+# Names of tags and metadata, rarest first.
 BY_SHARE = {share: f"share{share}" for share in reversed(SHARES)}
 
 
 def percent(share: int) -> str:
-    """Return one in ``share`` as it is read: ``.01 %``."""
+    """Return one in ``share`` as a percentage: ``.01 %``."""
     return f"{100 / share:g} %".removeprefix("0")
 
 
@@ -90,7 +90,7 @@ class Kinds:
         }
 
     def _draw(self, word_count: int, first: int, end: int) -> str:
-        """Return words of these ranks, of which 0 is the most frequent."""
+        """Return words of these frequency ranks; 0 is the most frequent."""
         return " ".join(self._chance.sample(self._words[first:end], word_count))
 
     def _search(self, query: str = "", **body: Any) -> Any:

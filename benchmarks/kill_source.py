@@ -1,4 +1,4 @@
-"""Kill -9 a worker at random moments of syncs of a paperless-ngx, and see what is left.
+"""Kill a worker at random times during syncs of a paperless-ngx, and check the result.
 
     EMBEDDING_MODEL=hashing-64 PYTHONPATH=. .venv/bin/python benchmarks/kill_source.py \
         [--documents 250] [--kills 10] [--seed 0]
@@ -71,7 +71,7 @@ def change(paperless: Paperless, chance: random.Random) -> None:
     for number in numbers[:fifth]:
         paperless.put(number, text_of(number, "second"), modified="2026-11-20T10:00:00Z")
     for number in numbers[fifth : 2 * fifth]:
-        # Every other one comes back under another number.
+        # Every other one returns with another id.
         if number % 2:
             paperless.put(number + 10_000, paperless.files[number].decode())
         del paperless.documents[number], paperless.files[number]
@@ -93,7 +93,7 @@ def sync(name: str, paperless: Paperless, database: str, kills: int, chance: ran
 
 
 def kill_workers(database: str, count: int, chance: random.Random) -> int:
-    """Kill a worker at a random moment after it has begun to work, again and again."""
+    """Kill a worker repeatedly at a random time after it starts work."""
     killed = 0
     while killed < count and read(database, ENDED) == [(False,)]:
         begun = read(database, BEGUN)

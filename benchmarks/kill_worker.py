@@ -1,4 +1,4 @@
-"""Kill -9 a worker at random moments of a sync of 250 files, and see what is left.
+"""Kill a worker at random times during a sync of 250 files, and check the result.
 
     PYTHONPATH=. .venv/bin/python benchmarks/kill_worker.py [--files 250] [--kills 30] [--seed 0]
 
@@ -57,7 +57,7 @@ def write_files(folder: Path, count: int) -> None:
 
 
 def kill_workers(database: str, count: int, chance: random.Random) -> int:
-    """Kill a worker at a random moment after it has begun to work, again and again."""
+    """Kill a worker repeatedly at a random time after it starts work."""
     killed = 0
     while killed < count and read(database, ENDED) == [(0,)]:
         begun = read(database, "SELECT coalesce(sum(attempts), 0) FROM corpus_jobitem")

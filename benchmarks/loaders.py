@@ -1,5 +1,4 @@
-"""
-What the loaders make of real files: how many load, how fast, and how much of the text arrives.
+"""Measure how the loaders read real files: success, speed and text recall.
 
     python benchmarks/loaders.py /tmp/files [--only PREFIX] [--verbose]
 
@@ -29,7 +28,7 @@ from corpus.loaders.charset import decode
 _TOKEN = re.compile(r"\w+")
 _COMMENT = re.compile(r"<!--.*?-->", re.S)
 _LINK = re.compile(r"\]\([^)\s]*\)")
-# Not words of the document: escapes and rules that the expected Markdown writes.
+# Not words, but escapes and rules of the expected Markdown.
 _ESCAPED = re.compile(r"\\([_*#<>\[\]`.-])")
 _MAX_SECONDS = 5.0
 _MIN_RECALL = 0.95
@@ -38,7 +37,7 @@ _MIN_LOADED = 0.98
 
 @dataclass
 class Outcome:
-    """What became of one file."""
+    """The result of one file."""
 
     path: str
     kind: str
@@ -51,7 +50,7 @@ class Outcome:
 
 
 def main() -> int:
-    """Run over the folder, print the tables, and return 1 where a target is missed."""
+    """Load the folder, print the tables, and return 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="", help="files whose path begins so")
@@ -71,7 +70,7 @@ def main() -> int:
 
 
 def measure(folder: Path, entry: dict[str, Any]) -> Outcome:
-    """Load one file and compare what came out with what should have."""
+    """Load one file, and compare the result with the expected text."""
     path = folder / entry["path"]
     content = path.read_bytes()
     outcome = Outcome(entry["path"], entry["kind"], path.suffix.lstrip("."), 0.0, "loaded")
@@ -93,7 +92,7 @@ def measure(folder: Path, entry: dict[str, Any]) -> Outcome:
 
 
 def expected_texts(folder: Path, entry: dict[str, Any]) -> list[str]:
-    """Return the text that should be found, in pieces; none where the manifest states none."""
+    """Return the expected text in parts; none if the manifest has none."""
     if "must_contain" in entry:
         return list(entry["must_contain"])
     if "expected_text" in entry:
@@ -103,7 +102,7 @@ def expected_texts(folder: Path, entry: dict[str, Any]) -> list[str]:
 
 
 def decoded_as_stated(folder: Path, entry: dict[str, Any]) -> bool | None:
-    """Return whether a text in an old encoding was decoded by it; None where none is stated."""
+    """Return whether an old encoding was decoded right, or None if not stated."""
     content = (folder / entry["path"]).read_bytes()
     try:
         expected: str = content.decode(entry.get("expected_encoding", ""))
@@ -113,7 +112,7 @@ def decoded_as_stated(folder: Path, entry: dict[str, Any]) -> bool | None:
 
 
 def recall_of(text: str, expected: list[str]) -> float | None:
-    """Token recall, None where nothing is expected."""
+    """Return the token recall, or None if nothing is expected."""
     wanted = Counter(_tokens(expected))
     if not wanted:
         return None
@@ -137,7 +136,7 @@ def _say(line: str) -> None:
 
 
 def report(outcomes: list[Outcome], *, verbose: bool) -> None:
-    """Print a row for each kind and format, then the refusals and the misses."""
+    """Print a row for each kind and format, then rejections and misses."""
     rows: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         rows[outcome.kind, outcome.format].append(outcome)

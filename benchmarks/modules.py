@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def show(name: str, request: Callable[[], Any]) -> None:
-    """Make a request and print what it entered of the project."""
+    """Send a request, and print the functions of the project that it entered."""
     modules: dict[str, set[CodeType]] = defaultdict(set)
     root = Path.cwd()
     entered = entered_functions(request)
@@ -79,7 +79,7 @@ def show(name: str, request: Callable[[], Any]) -> None:
 
 
 def entered_functions(request: Callable[[], Any]) -> set[CodeType]:
-    """Return the functions and methods that were entered, in any thread that began meanwhile."""
+    """Return the functions and methods entered in any thread."""
     entered: set[CodeType] = set()
 
     def note(frame: FrameType, event: str, argument: object) -> None:
@@ -98,7 +98,7 @@ def entered_functions(request: Callable[[], Any]) -> set[CodeType]:
 
 
 def line_count(code: CodeType) -> int:
-    """Return the lines with code of a function, and of the functions within it."""
+    """Return the number of code lines of a function and its inner functions."""
     inner = [each for each in code.co_consts if inspect.iscode(each)]
     lines = {line for *_, line in code.co_lines() if line}
     return len(lines) + sum(map(line_count, (each for each in inner if each.co_name[0] == "<")))

@@ -1,5 +1,4 @@
-"""
-How old Office files and Rich Text are read, beside what other libraries make of them.
+"""Compare how pkb and other libraries read old Office files and Rich Text.
 
     soffice --headless --convert-to "doc:MS Word 97" --outdir /tmp/old/files *.docx *.odt *.html
     soffice --headless --convert-to "txt:Text (encoded):UTF8" --outdir /tmp/old/expected ...
@@ -59,7 +58,7 @@ def main() -> None:
 
 
 def readers(suffix: str) -> dict[str, Reader]:
-    """Those that read a format and are here."""
+    """Return the installed readers of a format."""
     found: dict[str, Reader] = {"pkb": read}
     if importlib.util.find_spec("kreuzberg"):
         found["kreuzberg"] = read_with_kreuzberg
@@ -88,7 +87,7 @@ def read_with_striprtf(file: Path) -> str:
 
 
 def row(files: list[Path], reader: Reader, expected: Path) -> str:
-    """Return the figures of one reader over the files of one format."""
+    """Return the metrics of a reader over the files of a format."""
     figures: dict[str, list[float]] = defaultdict(list)
     failed = 0
     for file in files:
@@ -125,7 +124,7 @@ def tokens(text: str) -> Counter[str]:
 
 
 def spoilt(file: Path, times: int) -> list[str]:
-    """What comes of a file that is cut off, or of which some bytes are others."""
+    """Return the results of truncated and corrupted copies of a file."""
     chance = random.Random(file.name)  # noqa: S311 - the same each time
     outcomes = []
     for _ in range(times):

@@ -1,4 +1,4 @@
-"""How many sentences of real PDFs are found on their page, and how long drawing and finding take.
+"""Measure how many sentences of real PDFs are found on their page, and how fast.
 
     PYTHONPATH=. .venv/bin/python benchmarks/pdf_pages.py [--joins] FOLDER...
 
@@ -64,7 +64,7 @@ def show_joins(folders: list[str]) -> None:
 
 
 def read_pages(content: bytes, filename: str) -> Iterator[tuple[int, str]]:
-    """Yield the pages of a PDF that have text, none of a file that cannot be read."""
+    """Yield the pages of a PDF with text; none of an unreadable file."""
     try:
         loaded, _ = load_file(content, filename=filename)
     except PkbError:

@@ -1,4 +1,4 @@
-"""pkb beside other stacks, in one run: ``python benchmarks/peers.py FOLDER [FOLDER ...]``.
+"""Compare pkb with other stacks, in one run: ``python benchmarks/peers.py FOLDER [FOLDER ...]``.
 
 FOLDER is a data set of ``manage.py evaluate`` with queries. Each stack of ``benchmarks/peers`` is
 installed into an environment of its own (NAME.txt; from a package index, once), runs in a process
@@ -45,7 +45,7 @@ from evaluation.datasets import DataSet, GoldQuery, read_dataset, sample_dataset
 from evaluation.metrics import Array, bootstrap_interval, judge_ranking  # noqa: E402
 from tests.own_service import own_service  # noqa: E402
 
-# Before memory is read and anything timed: what is loaded at the first question is loaded.
+# Warm-up queries before measuring, which load what is loaded lazily.
 WARMING = 5
 HEAD = ("stack", "MRR@10", "pkb's less this", "hit@1", "nDCG@10", "search p50, p95 ms",
         "pkb's p50 by this", "CPU ms a search", "documents a CPU-s", "RSS, PSS MB")  # fmt: skip
@@ -53,7 +53,7 @@ HEAD = ("stack", "MRR@10", "pkb's less this", "hit@1", "nDCG@10", "search p50, p
 
 @dataclass
 class Row:
-    """What was measured of a system asked in one way; a list has one value a question."""
+    """Measurements of a system in one mode; lists have one value for each question."""
 
     label: str
     way: str
@@ -83,7 +83,7 @@ def main() -> None:
 def compare(
     dataset: DataSet, wanted: Sequence[Peer], models: Sequence[Path], options: argparse.Namespace
 ) -> None:
-    """Measure pkb and the peers on a data set, each with nothing in it, and print the table."""
+    """Measure pkb and its peers on a data set, each starting empty, and print the table."""
     fallen: dict[str, str] = {}
     systems: list[System] = []
     where, threads = options.environments, options.threads
@@ -107,10 +107,10 @@ def fall(fallen: dict[str, str], label: str, error: Fallen) -> None:
 
 
 def measure(dataset: DataSet, systems: Sequence[System], fallen: dict[str, str]) -> list[Row]:
-    """Have all take the documents in, and answer each query in turns.
+    """Ingest the documents into all systems, and answer each query in turns.
 
     Args:
-        fallen: Gets those that do not start or break down at the documents, and why.
+        fallen: Filled with systems that fail to start or to ingest, and why.
     """
     found: list[tuple[System, list[Row]]] = []
     for system in systems:
@@ -120,7 +120,7 @@ def measure(dataset: DataSet, systems: Sequence[System], fallen: dict[str, str])
             fall(fallen, system.label, error)
     for number, query in enumerate(dataset.queries):
         for place in range(len(found)):
-            # Nobody always comes after the same one.
+            # The order rotates.
             turn = (place + number) % len(found)
             system, rows = found[turn]
             for row in rows:
@@ -129,12 +129,12 @@ def measure(dataset: DataSet, systems: Sequence[System], fallen: dict[str, str])
 
 
 def load(system: System, dataset: DataSet) -> list[Row]:
-    """Return a row a way, with what taking in cost and what memory it needs."""
+    """Return a row for each mode, with the cost of ingestion and the memory."""
     system.begin()
     before = system.tree.cpu_s()
     system.load(dataset.documents)
     spent_s = system.tree.cpu_s() - before
-    # pkb in its process takes nothing in.
+    # In-process pkb ingests nothing.
     rate = len(dataset.documents) / spent_s if spent_s else float("nan")
     tell(f"{dataset.name}: {system.label} took them in, {rate:.1f} a CPU-second")
     rows = []
@@ -170,7 +170,7 @@ def print_table(dataset: DataSet, rows: Sequence[Row], fallen: Mapping[str, str]
 
 
 def cells(row: Row, pkb: Row) -> Iterator[str]:
-    """Yield what the table tells of a row; intervals hold 95 % of resampled questions."""
+    """Yield the table cells of a row; intervals hold 95 % of resampled questions."""
     yield f"{row.label}, {row.way}"
     yield with_interval(np.array(row.mrr), mean, ".3f")
     yield "" if row is pkb else with_interval(np.subtract(pkb.mrr, row.mrr), mean, "+.3f")

@@ -1,4 +1,4 @@
-"""Measure questions of two: ``python benchmarks/question_parts.py FOLDER [--pairs N]``.
+"""Measure double questions: ``python benchmarks/question_parts.py FOLDER [--pairs N]``.
 
 FOLDER is a data set of ``manage.py evaluate``. Two of its answerable questions are put together to
 one, as often as asked for. Prints for each way, part by part and the question as a whole: how many
@@ -60,7 +60,7 @@ def _ask(pair: Pair, collection: str) -> str:
         " ".join(question.text for question in pair),
         collection=collection,
         k=12,
-        # Else the second way would be given the answers of the first.
+        # Else the second run would get cached answers of the first.
         context=replace(build_context(), caches_answers=False),
         route="evaluate",
     )

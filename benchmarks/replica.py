@@ -1,4 +1,4 @@
-"""What it costs a search to ask whether the standby has all, and to read it.
+"""Measure the cost of checking a standby and searching on it.
 
     PYTHONPATH=. .venv/bin/python benchmarks/replica.py [--documents 200] [--pairs 300]
 
@@ -70,7 +70,7 @@ def measure(documents: int, pairs: int) -> None:
         taken: dict[str, list[tuple[float, float]]] = {"primary": [], "standby": []}
         checks = []
         for number in range(pairs):
-            # Which is first changes, so that neither has the other's warmth.
+            # The order alternates, so that neither always finds warm caches.
             for name in sorted(taken, reverse=bool(number % 2)):
                 snapshot._Pause.ends = float("inf") if name == "primary" else 0.0
                 taken[name].append(timed(search, number))

@@ -1,4 +1,4 @@
-"""How much of scanned pages OCR reads, how long and how much memory it takes, how sure it is.
+"""Measure OCR of scanned pages: recall, time, memory and confidence.
 
     PYTHONPATH=. .venv/bin/python benchmarks/scans.py DATA [--pages 20] [--harm 1] [--languages]
 
@@ -46,7 +46,7 @@ DPI = (150, 200, 300)
 POINTS_PER_INCH = 72
 LEAST_WORDS, MOST_WORDS = 150, 900
 TOKEN = re.compile(r"\w+")
-# Confidences of lines, by which the threshold of a warning was chosen.
+# Confidence steps, from which the warning threshold was chosen.
 STEPS = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 1.01)
 
 
@@ -89,7 +89,7 @@ def main() -> None:
 
 
 def read_here(pixels: int) -> None:
-    """Have pages read in this process, by the engine with another size of picture."""
+    """Read pages in this process, with another image size of the engine."""
     engine.load()
     engine.FINDING_PIXELS = pixels
 
@@ -102,7 +102,7 @@ def read_here(pixels: int) -> None:
 def measure(
     name: str, content: bytes, truth: str, lines: list[tuple[float, float]]
 ) -> tuple[float, float, float] | None:
-    """Return recall, precision and seconds of a page, and add its lines' confidences."""
+    """Return recall, precision and seconds of a page; add its lines' confidences."""
     began = time.perf_counter()
     try:
         document, _ = load_file(content, filename="scan.pdf")
@@ -121,11 +121,11 @@ def measure(
 
 
 def judged(document: LoadedDocument, wanted: Counter[str]) -> Iterator[tuple[float, float]]:
-    """Yield, of each line, how sure OCR is and which share of its tokens is on the page."""
+    """Yield the confidence of each line, and the share of its tokens on the page."""
     for block in document.blocks:
         at = [spot for spot, letter in enumerate(block.text) for _ in fold_text(letter)]
         first = 0
-        for place in block.places:
+        for place in block.ocr_boxes:
             last = first + place.letter_count
             if first < last <= len(at):
                 said = tokens(block.text[at[first] : at[last - 1] + 1])
@@ -149,7 +149,7 @@ def tell_confidences(lines: list[tuple[float, float]]) -> None:
 
 
 def drawn(folder: Path, chosen: random.Random) -> Iterator[tuple[str, Image.Image, str]]:
-    """Pages of ordinary text of the PDFs below a folder, of each PDF in turn."""
+    """Yield pages of ordinary text from the PDFs below a folder, in turn."""
     files = sorted(folder.rglob("*.pdf"))
     candidates = [page for path in files for page in usable_pages(path)]
     chosen.shuffle(candidates)
@@ -164,7 +164,7 @@ def drawn(folder: Path, chosen: random.Random) -> Iterator[tuple[str, Image.Imag
         dpi = chosen.choice(DPI)
         page = pdf[number]
         truth = page.get_textpage().get_text_range()
-        # A word that a line's end cut is one: OCR's text joins it as the loader does.
+        # A hyphenated word is one: the OCR text joins it like the loader.
         truth = re.sub(r"(?:\ufffe|\x02|-)\s*\r\n", "", truth)
         picture = page.render(scale=dpi / POINTS_PER_INCH).to_pil()
         yield f"{path.stem[:24]}-{number + 1}-{dpi}", picture, truth
@@ -182,7 +182,7 @@ def usable_pages(path: Path) -> Iterator[tuple[Path, int]]:
 
 
 def set_texts(folder: Path) -> Iterator[tuple[str, Image.Image, str]]:
-    """Pages of A4 at 200 dpi, of the first lines of each text."""
+    """Yield A4 pages at 200 dpi with the first lines of each text."""
     font = ImageFont.truetype("DejaVuSans.ttf", 30)
     for path in sorted(folder.glob("*.txt")):
         lines = textwrap.wrap(path.read_text("utf-8"), 80)[:50]
@@ -194,7 +194,7 @@ def set_texts(folder: Path) -> Iterator[tuple[str, Image.Image, str]]:
 
 
 def worsened(picture: Image.Image, chosen: random.Random, harm: float) -> bytes:
-    """Return a PDF of one page that holds a picture as a poor scanner makes it."""
+    """Return a one-page PDF with an image degraded like a bad scan."""
     angle = chosen.choice((-1, 1)) * chosen.uniform(1, 2)
     grey = picture.convert("L").rotate(angle, Image.Resampling.BICUBIC, fillcolor=255)
     grey = grey.filter(

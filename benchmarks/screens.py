@@ -1,4 +1,4 @@
-"""Photograph the pages of a running installation that holds the sample documents, and time them.
+"""Take screenshots of a running installation with the sample documents, and time the pages.
 
 .venv/bin/python benchmarks/screens.py http://127.0.0.1:8000 docs/screenshots
 """
@@ -17,7 +17,7 @@ HANDBOOK = "mlops-handbook.pdf"
 MARKED = "Silent failure is the main reason that model quality has to be measured in production"
 UNANSWERABLE = "How tall is the Eiffel tower in Paris?"
 LOOKS = {"desktop": (1280, 900, "light"), "360": (360, 780, "light"), "dark": (1280, 900, "dark")}
-# Each once: an answer that was given is given again at once.
+# Each question once: repeated answers come from the cache.
 TIMED = (
     "What does MLOps mean?",
     "What is training-serving skew?",
@@ -25,7 +25,7 @@ TIMED = (
     "What does a model registry record?",
     "What is an embedding?",
 )
-# For the page to have measured what it shows.
+# Lets the page finish its measurements.
 LEAST_MS = 1_000
 PATIENCE_MS = 120_000
 
@@ -85,7 +85,7 @@ def photograph_library(page: Page, folder: Path, look: str) -> None:
 
 
 def print_handbook(page: Page) -> None:
-    """Upload a sample as a PDF, which the browser itself makes."""
+    """Upload a sample as a PDF printed by the browser."""
     _, _, text = SAMPLE.read_text().replace("**", "").partition("\n# ")
     title, *parts = (html.escape(part) for part in text.split("\n\n"))
     parts = [part.replace("\n- ", "<br>• ").replace("- ", "• ", part[:2] == "- ") for part in parts]
@@ -98,7 +98,7 @@ def print_handbook(page: Page) -> None:
 
 
 def photograph_page(page: Page, folder: Path, look: str) -> None:
-    """Return a page of the handbook with a quote marked."""
+    """Take a screenshot of a handbook page with a marked quote."""
     page.goto("/ui/library?type=application/pdf")
     url = page.locator("#documents tr", has_text=HANDBOOK).locator("a.name").get_attribute("href")
     text = page.request.get(f"{str(url).removeprefix('/ui')}/text").json()["text"]
@@ -109,7 +109,7 @@ def photograph_page(page: Page, folder: Path, look: str) -> None:
 
 
 def measure(page: Page) -> dict[str, float]:
-    """Return medians in ms, from the page's own marks: Enter to first token, click to passage."""
+    """Return medians in ms of the page's own marks: Enter to first token, click to passage."""
     found: dict[str, list[float]] = {"first-token": [], "source-panel": []}
     for question in TIMED:
         page.goto("/ui/ask")
@@ -132,7 +132,7 @@ def main(url: str, folder: Path) -> None:
         )
         for look in LOOKS:
             photograph(new_page(browser, url, look), folder, look)
-        # Last: the samples are what the others show.
+        # Last, so that the other pages show the samples.
         print_handbook(new_page(browser, url, "desktop"))
         for look in LOOKS:
             photograph_page(new_page(browser, url, look), folder, look)

@@ -1,4 +1,4 @@
-"""One table of what serving and ingesting cost: ``python benchmarks/serving.py FOLDER``.
+"""Measure the cost of serving and ingesting: ``python benchmarks/serving.py FOLDER``.
 
 FOLDER is a data set of ``manage.py evaluate``; it is taken in at first, into PKB_DATA_DIR. Then, in
 turns within this run, so that what else the machine does is in both sides of a ratio:
@@ -58,7 +58,7 @@ from evaluation.index import index_dataset  # noqa: E402
 CLIENTS = (1, 4, 16)
 READY_WITHIN_S = 300
 TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
-# Taken in by each turn: a few seconds of work.
+# Texts ingested by each turn: a few seconds of work.
 DOCUMENTS = 30
 SCRATCH = "serving_benchmark"
 
@@ -83,7 +83,7 @@ def main() -> None:
 
 
 class Turn(NamedTuple):
-    """What clients got done: requests a second, and CPU-seconds that each of them took."""
+    """Throughput of clients in requests a second, and CPU-seconds of each process."""
 
     rate: float
     cpu_s: float
@@ -111,7 +111,7 @@ def show_throughput(kind: str, asking: "_Asking", *, rounds: int) -> None:
 
 
 class _Asking:
-    """Asks one kind of request of a server, one question after the other."""
+    """Sends one kind of request to a server, with one question after another."""
 
     def __init__(self, ask: Ask, questions: Sequence[str], *, server: int, seconds: float) -> None:
         self._ask = ask
@@ -121,7 +121,7 @@ class _Asking:
         self._asked = count()
 
     def take_turn(self, clients: int) -> Turn:
-        """Have so many clients ask on and on for a while."""
+        """Send requests from several clients for a while."""
         before = self._cpu_by_process()
         started = time.perf_counter()
         with ThreadPoolExecutor(clients) as pool:
@@ -168,7 +168,7 @@ def _read(request: urllib.request.Request) -> None:
 
 
 def show_ingest(texts: Sequence[str], *, rounds: int) -> None:
-    """Compare taking texts in with embedding the very chunks that this stores."""
+    """Compare ingesting texts with embedding the same chunks."""
     embedder = get_embedder(settings.PKB_EMBEDDING_MODEL)
     embedder.load()
     found: dict[str, list[float]] = {"by POST /ingest": [], "by the bare embedder": []}
@@ -186,14 +186,14 @@ def show_ingest(texts: Sequence[str], *, rounds: int) -> None:
 
 
 def _ingest(texts: Sequence[str]) -> tuple[list[str], float]:
-    """Return the texts that were embedded, and the CPU-seconds that it took."""
+    """Return the embedded texts, and the CPU-seconds."""
     collection = create_collection(SCRATCH)
     api = APIClient(SERVER_NAME="localhost")
     api.get("/health")  # opens the connection
     backend = connection.connection.info.backend_pid
     started = time.process_time() + _cpu_s(backend)
     for text in texts:
-        # Each sentence is a new one: what was embedded once is not embedded again.
+        # Each sentence is new: embedded texts are not embedded again.
         new = text.replace(". ", f" {time.time_ns()}. ")
         body = {"text": f"{new} {time.time_ns()}", "collection": SCRATCH}
         reply = api.post("/ingest", body, format="json")
@@ -221,7 +221,7 @@ def show_starts(rounds: int) -> None:
 
 @contextmanager
 def served() -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
-    """Yield the address and the process of a server that is ready."""
+    """Yield the address and process of a ready server."""
     with socket.socket() as chosen:
         chosen.bind(("127.0.0.1", 0))
         port = str(chosen.getsockname()[1])
@@ -250,7 +250,7 @@ def _wait(address: str) -> None:
 
 
 def _cpu_s(process: int) -> float:
-    """Return the seconds that a process of this machine has computed; 0 of another machine's."""
+    """Return the CPU seconds of a local process; 0 for a remote one."""
     path = Path(f"/proc/{process}/stat")
     fields = path.read_text().rpartition(")")[2].split() if path.exists() else ["0"] * 13
     return (int(fields[11]) + int(fields[12])) / TICKS_A_SECOND

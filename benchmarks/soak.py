@@ -1,4 +1,4 @@
-"""Ask a service for hours' worth: ``python benchmarks/soak.py [--requests 10000] [--seed 1]``.
+"""Run a long load test: ``python benchmarks/soak.py [--requests 10000] [--seed 1]``.
 
 Starts a service with a data folder of its own, and sends it a mix of requests by some clients at
 once: documents stored, replaced and deleted (texts, and files that the parser reads in a child
@@ -35,7 +35,7 @@ from tests.histories.texts import name_of, write_version
 from tests.own_service import OwnService, own_service
 
 LOOK_EVERY = 500
-# Documents that are there at a time, and questions that are asked: each again and again.
+# Number of documents at a time, and the repeated questions.
 DOCUMENTS = 60
 QUESTIONS = ("Who keeps the key of the house {}?", "How many rooms does the house {} have?")
 REFUSED = {429, 503}
@@ -44,7 +44,7 @@ POSTGRES = "postgres"
 
 @dataclass(frozen=True)
 class Look:
-    """What the processes of the service hold after so many requests.
+    """Resources of the service's processes after some requests.
 
     Attributes:
         memory_mb: Anonymous, of the server, of what it started and of Postgres, by what they are.
@@ -150,7 +150,7 @@ class Soak:
 
 
 def send(soak: Soak, *, requests: int, clients: int) -> None:
-    """Have so many requests sent by so many clients."""
+    """Send requests from several clients."""
     left = iter(range(requests))
     lock = threading.Lock()
 
@@ -187,7 +187,7 @@ def look(service: OwnService, requests: int) -> Look:
 
 
 def proportional_kb(process: int) -> dict[str, int]:
-    """Return its share of the memory that it maps: ``Pss``, and ``Pss_Anon``, which is of no file.
+    """Return the proportional memory of a process: ``Pss``, and ``Pss_Anon`` without files.
 
     Files, such as libraries, are shared with whatever else runs on this machine: an idle process
     seems to grow as those end.
@@ -211,7 +211,7 @@ def role_of(process: psutil.Process) -> str:
 
 
 def connection_count(service: OwnService) -> int:
-    """Return the clients of the service's Postgres, by the titles of its processes."""
+    """Return the clients of the service's Postgres, by process titles."""
     titles = [" ".join(child.cmdline()) for child in postmaster(service).children()]
     return sum("[local]" in title or "(" in title.rpartition(" pkb ")[2] for title in titles)
 
@@ -222,13 +222,13 @@ def postmaster(service: OwnService) -> psutil.Process:
 
 
 def slope(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float]:
-    """Return the slope of the least squares line, and half of its 95 % interval."""
+    """Return the slope of the least squares line, and half its 95 % interval."""
     line = linear_regression(xs, ys)
     freedom = len(xs) - 2
     errors = [y - line.slope * x - line.intercept for x, y in zip(xs, ys, strict=True)]
     spread = sum((x - mean(xs)) ** 2 for x in xs)
     error = sqrt(sum(each**2 for each in errors) / freedom / spread)
-    # Student's t: within .02 of it from 8 degrees of freedom on.
+    # Student's t, accurate to .02 from 8 degrees of freedom.
     return line.slope, (1.96 + 2.5 / freedom) * error
 
 

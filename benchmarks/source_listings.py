@@ -1,4 +1,4 @@
-"""Time what a sync costs where nothing has changed: listing a source.
+"""Measure a sync without changes: listing a source.
 
     PYTHONPATH=. .venv/bin/python benchmarks/source_listings.py [--count 10000]
 

@@ -1,4 +1,4 @@
-"""The stacks that ``benchmarks/peers.py`` compares: installed, started, asked, measured."""
+"""The stacks that ``benchmarks/peers.py`` compares: install, start, query, measure."""
 
 import json
 import os
@@ -25,7 +25,7 @@ from qa.readers.quantized_graph import QuantizedGraph
 from tests.own_service import OwnService
 
 FOLDER = Path(__file__).resolve().parent / "peers"
-# Hits that each is asked for: the depth of the measures.
+# Hits requested from each stack: the depth of the metrics.
 HITS = 10
 MIB = 2**20
 
@@ -36,12 +36,12 @@ class Fallen(Exception):
 
 @dataclass(frozen=True)
 class Peer:
-    """A stack, by the name of its files.
+    """A stack, named like its files.
 
     Attributes:
-        python: What its environment is made by.
-        needs_postgres: It gets a database with pgvector.
-        needs_endpoint: It asks a server for vectors and scores.
+        python: Python of its environment.
+        needs_postgres: Whether it gets a database with pgvector.
+        needs_endpoint: Whether it uses the server of vectors and scores.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Peer:
 
     @property
     def label(self) -> str:
-        """Its first requirement."""
+        """Return its first requirement."""
         return self.requirements.read_text().split()[0].replace("==", " ")
 
 
@@ -64,13 +64,13 @@ PEERS = (
     Peer("lancedb"),
     Peer("haystack", needs_postgres=True),
     Peer("llama_index", needs_postgres=True),
-    # For 3.12 and later, where torch is of several GB.
+    # For Python 3.12 and later, where torch has several GB.
     Peer("haiku_rag", python="python3.12", needs_endpoint=True),
 )
 
 
 class Tree:
-    """Processes with all that they started."""
+    """Processes with all their children."""
 
     def __init__(self, *roots: int) -> None:
         self._roots = [psutil.Process(root) for root in roots if root]
@@ -79,48 +79,48 @@ class Tree:
         return [each for root in self._roots for each in (root, *root.children(recursive=True))]
 
     def cpu_s(self) -> float:
-        """Return what they have computed, and those that they started and that ended."""
+        """Return the CPU seconds of the processes and their finished children."""
         try:
             return sum(sum(process.cpu_times()[:4]) for process in self.processes())
         except psutil.NoSuchProcess:  # it ended while they were read: now it counts as its parent's
             return self.cpu_s()
 
     def memory_mb(self) -> tuple[float, float]:
-        """Return RSS, in which a page counts once a process, and PSS, in which it counts once."""
+        """Return RSS, which counts shared pages once per process, and PSS, which does not."""
         found = [process.memory_full_info() for process in self.processes()]
         return sum(each.rss for each in found) / MIB, sum(each.pss for each in found) / MIB
 
 
 class System(Protocol):
-    """One that is asked: pkb, or a peer."""
+    """A system under test: pkb or a peer."""
 
     label: str
     tree: Tree
 
     @property
     def ways(self) -> Sequence[str]:
-        """Of asking it, by name."""
+        """Return its search modes."""
 
     def begin(self) -> None:
-        """Wait until it is ready, when its ways are known.
+        """Wait until it is ready and its modes are known.
 
         Raises:
             Fallen: It does not start.
         """
 
     def load(self, documents: Sequence[GoldDocument]) -> None:
-        """Take documents in.
+        """Ingest documents.
 
         Raises:
-            Fallen: It broke down.
+            Fallen: It failed.
         """
 
     def ask(self, question: str, *, way: str) -> list[str]:
-        """Return ids of documents, best first, each once."""
+        """Return distinct document ids, best first."""
 
 
 class Driven:
-    """A driver's process, asked by lines: ``benchmarks/peers/driver.py`` has them."""
+    """A driver process, queried with lines of ``benchmarks/peers/driver.py``."""
 
     def __init__(
         self, label: str, process: "subprocess.Popen[str]", errors: IO[str], *others: int
@@ -165,7 +165,7 @@ class Served:
         self.tree = Tree(int(service.process.name), postgres or 0)
 
     def begin(self) -> None:
-        """Have the worker load its models, which it does at the first document."""
+        """Let the worker load its models at the first document."""
         self._http.post("/collections", json={"name": "begun"}).raise_for_status()
         body = {"text": "The worker loads what it needs for a document.", "collection": "begun"}
         self._http.post("/ingest", json=body).raise_for_status()
@@ -181,7 +181,7 @@ class Served:
         self._wait_for_worker()
 
     def _wait_for_worker(self) -> None:
-        """Wait until the token vectors are stored, which a worker computes."""
+        """Wait until the worker has stored all token vectors."""
         while self._is_busy():
             time.sleep(0.5)
 
@@ -199,12 +199,12 @@ class Served:
 def driven(
     peer: Peer, *, environments: Path, models: Sequence[Path], threads: int
 ) -> Iterator[Driven]:
-    """Install a peer and start its driver, which may not be ready yet.
+    """Install a peer and start its driver, without waiting for it.
 
     Args:
-        environments: Where its environment is, or is made.
-        models: Folders of the embedder and the cross-encoder.
-        threads: That its models compute with.
+        environments: Folder of its environment, created if missing.
+        models: Folders of embedder and cross-encoder.
+        threads: Threads of its models.
 
     Raises:
         Fallen: It cannot be installed.
@@ -229,7 +229,7 @@ def driven(
 
 
 def install(peer: Peer, environments: Path) -> Path:
-    """Return the Python of a peer's environment, made unless it is there."""
+    """Return the Python of a peer's environment; create it if it is missing."""
     folder = environments / peer.name
     installed, python = folder / "installed.txt", folder / "bin" / "python"
     if installed.is_file() and installed.read_bytes() == peer.requirements.read_bytes():
@@ -257,7 +257,7 @@ def driver_command(python: Path, name: str, folder: Path, models: Sequence[Path]
 
 
 def driver_environment(threads: int) -> dict[str, str]:
-    """No hub is asked, and a model computes with so many threads."""
+    """Return environment variables that disable hubs and set the threads."""
     offline = dict.fromkeys(("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"), "1")
     numbers = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
     return {**os.environ, **offline, **numbers, "TOKENIZERS_PARALLELISM": "false"}
@@ -287,7 +287,7 @@ def run_driver(
 
 @contextmanager
 def model_endpoint(models: Sequence[Path], threads: int) -> Iterator[tuple[str, int]]:
-    """Yield the address and the process of a server that runs the models."""
+    """Yield the address and process of a server that runs the models."""
     command = [sys.executable, str(FOLDER / "endpoint.py"), *map(str, models)]
     environment = driver_environment(threads)
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
@@ -310,7 +310,7 @@ def own_postgres(folder: Path) -> Iterator[EmbeddedPostgres]:
 
 
 def write_cross_encoder(folder: Path) -> Path:
-    """Write the packaged cross-encoder as torch wants it, the one int8 graph in floats."""
+    """Write the packaged cross-encoder for torch, converted from int8 to floats."""
     import torch  # noqa: PLC0415  (only here)
     from transformers import BertConfig, BertForSequenceClassification  # noqa: PLC0415
 

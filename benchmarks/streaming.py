@@ -1,4 +1,4 @@
-"""Stream to many clients at once and time /health beside them.
+"""Stream to many clients at once, and time /health meanwhile.
 
 Start a server first (``manage.py serve``), then:
 
@@ -21,7 +21,7 @@ TEXT = (
     "tall and stands on black basalt."
 )
 QUESTION = "Who built the lighthouse at Bavoke?"
-# Each streaming door's path, its question, and the line that ends a stream.
+# Path, question and final line of each streaming endpoint.
 DOORS: dict[str, tuple[str, dict[str, object], str]] = {
     "chat": ("/chat", {"question": QUESTION}, "event: done"),
     "ask": ("/ask", {"question": QUESTION, "stream": True}, "event: done"),
@@ -35,13 +35,13 @@ DOORS: dict[str, tuple[str, dict[str, object], str]] = {
         "data: [DONE]",
     ),
 }
-# Without clients first: what /health costs by itself on this machine.
+# First without clients: the cost of /health alone.
 ALONE_COUNT = 50
 HEALTH_EVERY_S = 0.05
 
 
 async def read_stream(client: httpx.AsyncClient, door: str) -> tuple[float, float, bool]:
-    """Return the seconds to the first event and to the end, and whether it ended as it should."""
+    """Return the seconds to the first event and to the end, and whether it completed."""
     path, body, last = DOORS[door]
     started = time.perf_counter()
     first_s, is_done = 0.0, False
@@ -60,7 +60,7 @@ def time_health(client: httpx.Client) -> float:
 
 
 def watch_health(base_url: str, is_over: Event, times: "Queue[list[float]]") -> None:
-    """Run in a process of its own, which does not wait for what reads the streams."""
+    """Run in its own process, so that reading the streams does not delay it."""
     found = []
     with httpx.Client(base_url=base_url, timeout=600) as client:
         while not is_over.is_set():

@@ -1,4 +1,4 @@
-"""A made-up corpus of any size, put into a database by COPY: what ``growth.py`` asks.
+"""Fill a database with a synthetic corpus of any size by COPY, for ``growth.py``.
 
 One collection, four chunks a document, 130 words a chunk by Zipf's law, unit vectors that are mixed
 of a few thousand directions, and tags and metadata on a known share of the documents.
@@ -27,16 +27,16 @@ NAME = "growth"
 CHUNKS_A_DOCUMENT = 4
 WORDS_A_CHUNK = 130
 VOCABULARY_SIZE = 200_000
-# Texts' vectors fill few of their dimensions. With directions that fill all, every vector is about
-# as far as any other, and an index finds .84 of the nearest ten; of real vectors it finds them all.
+# Vectors of texts use few dimensions. If directions used all, all distances would be similar, and
+# the index would find 0.84 of the nearest ten; of real vectors it finds all.
 DIRECTION_COUNT = 2_000
 DIRECTION_RANK = 40
 MIXED_OF = 3
-# Share of a vector that is its own.
+# Share of independent noise in a vector.
 NOISE = 0.1
-# Tags and metadata that one document in so many has.
+# Tags and metadata of one document in this many.
 SHARES = (2, 10, 25, 100, 10_000)
-# Documents of the tag ``few`` and of the metadata of that name, in a corpus of any size.
+# Documents with tag and metadata ``few``, in a corpus of any size.
 FEW = 10
 STATEMENTS_AFTER = (
     "CREATE INDEX chunk_lexemes ON corpus_chunk USING gin (lexemes)",
@@ -64,7 +64,7 @@ SELECT c.id, 'made', encode(sha256(convert_to(d.title || chr(10) || c.text, 'UTF
 
 
 class MixedEmbedder(HashingEmbedder):
-    """Gives every text a vector of its own, drawn like those of the corpus."""
+    """Gives each text its own vector, drawn like those of the corpus."""
 
     def __init__(self, dimension: int) -> None:
         super().__init__(dimension)
@@ -106,7 +106,7 @@ def make_vocabulary() -> list[str]:
 
 @as_owner()
 def fill(chunk_count: int, *, dimension: int, with_vectors: bool = True) -> None:
-    """Store the corpus in the database that is connected to; it must be migrated."""
+    """Store the corpus in the connected, migrated database."""
     collection = Collection.objects.create(
         name=NAME, embedding_model=NAME, dimension=dimension, chunk_size=300
     )
@@ -129,7 +129,7 @@ def fill(chunk_count: int, *, dimension: int, with_vectors: bool = True) -> None
 
 
 def fill_token_vectors() -> None:
-    """Give each chunk that has none token vectors, of the right size and of no model."""
+    """Add random token vectors of the right size to chunks that have none."""
     with connection.cursor() as cursor:
         cursor.execute(FILL_TOKENS)
 
@@ -147,7 +147,7 @@ def _draw_texts(count: int) -> Iterator[str]:
 def _copy(
     cursor: Any, table: str, columns: dict[str, str], rows: Iterator[tuple[Any, ...]]
 ) -> None:
-    # Into a table of its own first: COPY takes no rows for one that has policies.
+    # Into a temporary table first: COPY cannot write to tables with policies.
     names = ", ".join(columns)
     cursor.execute(f"CREATE TEMP TABLE made AS SELECT {names} FROM corpus_{table} LIMIT 0")  # noqa: S608
     with cursor.copy(f"COPY made ({names}) FROM STDIN (FORMAT BINARY)") as copy:

@@ -1,4 +1,4 @@
-"""What row-level security costs a search, and whether it lets anything through.
+"""Measure the cost of row-level security in a search, and check that nothing leaks.
 
     PKB_DATA_DIR=/tmp/tenants PYTHONPATH=. .venv/bin/python benchmarks/tenants.py
     PKB_DATA_DIR=/tmp/tenants PYTHONPATH=. .venv/bin/python benchmarks/tenants.py --leaks 10000
@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def connect(name: str) -> bool:
-    """Connect to a database of that name; tell whether it is new."""
+    """Connect to a database of that name; return whether it is new."""
     use("postgres")
     is_new = make_database(name, is_fresh=False)
     use(name)
@@ -159,7 +159,7 @@ def show_leaks(times: int, *, count: int = 50, seed: int = 1) -> None:
     leaks = refused = told = 0
     for number in range(times):
         me, other = chance.randrange(count), chance.randrange(count)
-        # The next user's is granted.
+        # The next user's collection is shared.
         allowed = {me, (me + 1) % count}
         shown = ""
         with acting_as(users[me]):

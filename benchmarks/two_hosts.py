@@ -1,4 +1,4 @@
-"""A second host, which is a network namespace: what it does when it reaches nothing but Postgres.
+"""Test a second host, as a network namespace that reaches only Postgres.
 
     PYTHONPATH=. .venv/bin/python benchmarks/two_hosts.py        # as root, on Linux; some minutes
 
@@ -34,7 +34,7 @@ FIRST, SECOND, WIDTH = "10.77.0.1", "10.77.0.2", 30
 DATABASE_PORT = 5432
 PORT = 8105
 WITHIN_S = 300
-# So long a job is looked at that nobody may take.
+# How long a job without a worker is watched.
 LEFT_ALONE_S = 20
 LIGHT = {"EMBEDDING_MODEL": "hashing-64", "RERANKER_MODEL": "none", "PKB_READER": "none"}
 REACH = """
@@ -118,10 +118,10 @@ def state(client: httpx.Client, kind: str) -> str:
 
 
 class Host:
-    """Processes with a data folder of their own.
+    """Processes with their own data folder.
 
     Args:
-        inside: What a command begins with that is run there.
+        inside: Prefix of commands that run there.
     """
 
     def __init__(self, data: Path, inside: tuple[str, ...]) -> None:
@@ -181,7 +181,7 @@ class Host:
             process.wait(120)
 
     def count_files(self) -> int:
-        """Count what was sent; `host` is the host's mark."""
+        """Count the uploaded files; `host` is the host's marker."""
         kept = (path for path in (self.data / "uploads").iterdir() if path.name != "host")
         return sum(path.is_dir() for path in kept)
 
@@ -191,7 +191,7 @@ IN_SECOND = ("ip", "netns", "exec", SPACE)
 
 @contextmanager
 def second_host() -> Iterator[None]:
-    """Have a network namespace with one wire to this one, and no other way out."""
+    """Create a network namespace with one link to this one, and no other route."""
     try:
         for command in (
             f"netns add {SPACE}",
@@ -205,13 +205,13 @@ def second_host() -> Iterator[None]:
             subprocess.run(["ip", *command.split()], check=True)
         yield
     finally:
-        # The wire goes with it.
+        # The link is deleted with it.
         subprocess.run(["ip", "netns", "delete", SPACE], check=False)
 
 
 @contextmanager
 def database(folder: Path) -> Iterator[None]:
-    """Run an embedded Postgres that listens on the wire, for whoever is on it."""
+    """Run an embedded Postgres that listens on the link."""
     server = EmbeddedPostgres(folder)
     try:
         server.start()

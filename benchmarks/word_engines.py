@@ -1,4 +1,4 @@
-r"""Compare the search by words with engines of words that run inside Postgres.
+r"""Compare word search with full-text engines that run inside Postgres.
 
     POSTGRES_HOST=... POSTGRES_USER=pkb_app POSTGRES_OWNER=pkb PYTHONPATH=. \
         .venv/bin/python benchmarks/word_engines.py --superuser "host=... user=postgres" \
@@ -42,7 +42,7 @@ WARM_UPS = 2
 
 
 def kinds_of_queries(times: int) -> dict[str, list[Query]]:
-    """Return the same queries for each corpus, drawn as ``growth_requests.py`` draws them."""
+    """Return the same queries for each corpus, drawn like ``growth_requests.py``."""
     chance, words = random.Random(1), make_vocabulary()  # noqa: S311
     some = Chunk.objects.order_by("document__title", "ordinal").values_list("text", flat=True)
     texts = [text.rstrip(".").split() for text in some[:200]]
@@ -66,7 +66,7 @@ def kinds_of_queries(times: int) -> dict[str, list[Query]]:
 
 
 def show_times(chunk_count: int, options: argparse.Namespace) -> None:
-    """Print p50 and p95 of the clock, and the mean time of a core, by kind and engine."""
+    """Print p50 and p95 of wall time, and mean CPU time, by kind and engine."""
     databases = (f"words_{chunk_count}", f"search_{chunk_count}")
     put_engines(databases, options.superuser)
     collection = Collection.objects.get(name=NAME)
@@ -83,20 +83,20 @@ def show_times(chunk_count: int, options: argparse.Namespace) -> None:
 
 
 def time_once(engine: Engine, query: Query) -> tuple[float, float]:
-    """Return seconds: of the clock, and of a core by Postgres."""
+    """Return seconds of wall time, and of CPU in Postgres."""
     before, started = core_s(engine.backend), time.perf_counter()
     engine.find(query)
     return time.perf_counter() - started, core_s(engine.backend) - before
 
 
 def tell(rows: Array) -> str:
-    """Tell of milliseconds by the clock and of a core, shape (n, 2)."""
+    """Format milliseconds of wall and CPU time, shape (n, 2)."""
     (middle, high), core = np.percentile(rows[:, 0], [50, 95]), rows[:, 1].mean()
     return f"{middle:.1f}, {high:.1f}; {core:.1f}"
 
 
 def show_quality(dataset: DataSet, options: argparse.Namespace) -> None:
-    """Print nDCG@10 and MRR@10 by engine, and what each has less than our own, by question."""
+    """Print nDCG@10 and MRR@10 by engine, and the differences to ours by question."""
     databases = (f"words_{dataset.name}", f"search_{dataset.name}")
     put_engines(databases, options.superuser)
     names = {key_of(each.id): each.id for each in dataset.documents}
@@ -142,7 +142,7 @@ def store(dataset: DataSet) -> None:
 
 
 def use_or_make(name: str) -> bool:
-    """Connect to the database; return whether it is new, with the product's tables and a user."""
+    """Connect to the database; return whether it is new, with tables and a user."""
     use("postgres")
     is_new = make_database(name, is_fresh=False)
     use(name)

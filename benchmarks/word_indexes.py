@@ -1,4 +1,4 @@
-"""Indexes of words that run inside Postgres, built over the same texts and asked the same.
+"""Full-text indexes inside Postgres over the same texts, for ``word_engines.py``.
 
 pg_textsearch's is on the product's own table, under its policies. pg_search gets a table with the
 same texts in a database of its own, since its index has the same name as the other's; it is asked
@@ -44,7 +44,7 @@ PUT_BESIDE = (
     " (text::pdb.simple('stemmer=english', 'stopwords_language=english'))) WITH (key_field = 'id')",
     "VACUUM ANALYZE chunk",
 )
-# Neither is asked for its score: pg_textsearch would compute it anew from the text of each row.
+# Neither returns a score: pg_textsearch would recompute it from each row's text.
 BY_TEXTSEARCH = """
 SELECT id FROM corpus_chunk c WHERE collection_id = %(collection)s {tagged}
  ORDER BY text <@> to_bm25query(%(text)s, 'chunk_bm25') LIMIT %(count)s
@@ -60,7 +60,7 @@ SELECT id FROM chunk WHERE text ||| %(text)s AND collection_id = %(collection)s 
 
 
 class Engine(NamedTuple):
-    """What finds the best chunks for words, and the process of Postgres that does it."""
+    """A word search and the Postgres process that runs it."""
 
     name: str
     find: Callable[[Query], Scores]
@@ -73,7 +73,7 @@ def engines(
 ) -> Iterator[list[Engine]]:
     """Connect to the product's database and to that of pg_search.
 
-    The product gives scores, the others places: the best has 0.
+    pkb returns scores, the others ranks from 0.
     """
     user, settings = principal_of(get_user_model().objects.get()), connection.settings_dict
     as_user = f"-c pkb.principal={user.as_setting()}"
@@ -117,7 +117,7 @@ def engines(
 
 
 def put_engines(databases: tuple[str, str], superuser: str) -> None:
-    """Build both indexes, the texts copied for one of them, and print time and size."""
+    """Build both indexes, copy the texts for one, and print time and size."""
     with psycopg.connect(superuser, dbname=databases[0], autocommit=True) as product:
         build(product, PUT_INTO_PRODUCT, index="chunk_bm25")
         found = product.execute("SELECT FROM pg_database WHERE datname = %s", [databases[1]])
@@ -147,5 +147,5 @@ def build(server: psycopg.Connection, statements: tuple[str, ...], *, index: str
 
 
 def core_s(backend: int) -> float:
-    """Return the seconds of a core that a process took, to the nanosecond."""
+    """Return the CPU seconds of a process, to the nanosecond."""
     return int(Path(f"/proc/{backend}/schedstat").read_text().split()[0]) / 1e9

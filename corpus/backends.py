@@ -1,4 +1,4 @@
-"""The registries of swappable parts, configured like Django's ``CACHES``."""
+"""Registries of replaceable backends, configured like Django's ``CACHES``."""
 
 import re
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 
 class LoadableModel(Protocol):
-    """Something heavy behind a port: building one is cheap, it loads at its first use."""
+    """A model that is cheap to build and loads at its first use."""
 
     @property
     def name(self) -> str: ...
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class LazyLoader(Generic[T]):
-    """Holds what ``load`` returns; a load that failed is tried again at the next call."""
+    """Caches the result of ``load``; a failed load is retried at the next call."""
 
     def __init__(self, load: Callable[[], T]) -> None:
         self._load = load
@@ -46,7 +46,7 @@ class LazyLoader(Generic[T]):
         return bool(self._loaded)
 
     def __call__(self) -> T:
-        # Looked at before the lock is taken: after the first call nobody waits for anybody.
+        # Checked before the lock is taken, so that loaded models never wait.
         if not self._loaded:
             with self._lock:
                 if not self._loaded:
@@ -55,7 +55,7 @@ class LazyLoader(Generic[T]):
 
 
 class LazyModel(Generic[T]):
-    """What every model on this machine has in common: its weights load once, when first used."""
+    """Base of local models, whose weights load once, at the first use."""
 
     def __init__(self, load: Callable[[], T]) -> None:
         self._loaded = LazyLoader(load)
@@ -74,11 +74,11 @@ class LazyModel(Generic[T]):
 
 
 class BackendRegistry:
-    """Build each configured backend once per process, on first use.
+    """Builds each configured backend once per process, at its first use.
 
     The setting maps a name to ``{"BACKEND": dotted path, "OPTIONS": {...}}``. An entry with a
-    ``PATTERN``, a regular expression, stands for every name that matches it as a whole; the
-    pattern's named groups are options as well, as text. A secret stays one until it is handed over.
+    ``PATTERN``, a regular expression, applies to every name that fully matches it; its named groups
+    are options too, as text. Secrets are revealed only to the backend.
     """
 
     def __init__(self, setting: str) -> None:
@@ -120,7 +120,7 @@ class BackendRegistry:
             raise ImproperlyConfigured(f"{self._setting}[{name!r}]: {exc!r}") from exc
 
     def find_spec(self, name: str) -> dict[str, Any] | None:
-        """Return how the backend of that name is configured; None where none is."""
+        """Return the configuration of a backend, or None."""
         specs: dict[str, dict[str, Any]] = getattr(settings, self._setting)
         if name in specs and "PATTERN" not in specs[name]:
             return specs[name]

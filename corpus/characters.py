@@ -1,4 +1,4 @@
-"""Characters of texts: in their composed forms, in linear time; and what can be stored."""
+"""Normalize characters in linear time, and check what can be stored."""
 
 import math
 import re
@@ -6,32 +6,31 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Any, Literal
 
-# Combining marks after one another; what Unicode's stream-safe form allows (UAX 15), and more
-# than any language puts on one letter. Marks are sorted by exchanging neighbours: 80,000 of
-# them, which are 160 kB, would stop all threads for minutes.
+# Maximum combining marks in a row: the limit of Unicode's stream-safe form (UAX 15), and more than
+# any language uses. Sorting marks takes quadratic time: 80,000 of them, which are 160 kB, would
+# stop all threads for minutes.
 MOST_MARKS = 30
-# Characters that are worked on at once, so that other threads have a turn between: some 10 ms.
+# Characters processed at once, about 10 ms, so that other threads can run.
 PIECE_CHARS = 2**18
 
-# Wherever so many marks could stand: neither letters nor digits, white space nor ASCII.
+# Characters that may be marks: not letters, digits, whitespace or ASCII.
 _UNUSUAL = re.compile(rf"[^\w\s\x00-\x7f]{{{MOST_MARKS + 1},}}")
-# Vowels and finals of Korean, which join the letter before.
+# Korean vowels and finals, which join the letter before.
 _JOINING = ("\u1160", "\u11ff")
 _JOINER = "\u200d"
 
 
 def normalize(form: Literal["NFC", "NFKC"], text: str) -> str:
-    """Return a text in a form of Unicode; of more than 30 marks in a row the rest goes."""
+    """Return a text in a Unicode form; marks after the 30th in a row are dropped."""
     if text.isascii():
         return text
     return unicodedata.normalize(form, _UNUSUAL.sub(_drop_marks, text))
 
 
 def split_text(text: str) -> Iterator[str]:
-    """Yield a text in pieces that can be normalized, and blanks trimmed, one by one.
+    """Yield parts of a text that can be normalized and stripped separately.
 
-    A piece ends with a letter, digit or sign of ASCII, before what does not join it; where there
-    is no such place it goes on.
+    A part ends with an ASCII letter, digit or sign, before a character that does not join it.
     """
     start = 0
     while start < len(text):
@@ -43,7 +42,7 @@ def split_text(text: str) -> Iterator[str]:
 
 
 def _is_safe_split(before: str, after: str) -> bool:
-    # Other characters may go, and what is behind them join what is before.
+    # Other characters may be dropped, so that their neighbors join.
     return _stands_alone(before) and (after in " \t\r\n" or _stands_alone(after))
 
 
@@ -62,12 +61,12 @@ def _drop_marks(run: re.Match[str]) -> str:
 
 
 def fold_text(text: str) -> str:
-    """Return letters and digits alone, in lower case and without accents."""
+    """Return only letters and digits, in lower case and without accents."""
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", text).casefold()))
 
 
 def widen_to_characters(text: str, start: int, end: int) -> tuple[int, int]:
-    """Widen a span so that it cuts no mark from its letter: tokens leave accents out."""
+    """Widen a span so that it cuts no mark from its letter: tokens omit accents."""
     while _are_joined(text, start):
         start -= 1
     while _are_joined(text, end):
@@ -76,7 +75,7 @@ def widen_to_characters(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _are_joined(text: str, at: int) -> bool:
-    """Return whether what stands before and behind ``at`` is seen as one character."""
+    """Return whether the characters before and after ``at`` form one."""
     if not 0 < at < len(text):
         return False
     before, behind = text[at - 1], text[at]
@@ -85,9 +84,9 @@ def _are_joined(text: str, at: int) -> bool:
     return _JOINER in (before, behind) or unicodedata.category(behind).startswith("M")
 
 
-# Postgres' text holds no NUL, and UTF-8 no half of a surrogate pair.
+# Postgres' text cannot contain NUL, and UTF-8 no half of a surrogate pair.
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")
-# Lists and objects within one another; what reads them calls itself for each.
+# Maximum nesting of lists and objects, for which parsers recurse.
 MAX_DEPTH = 32
 
 

@@ -1,4 +1,4 @@
-"""Packages that only some commands need, looked for before the work begins."""
+"""Check that optional packages are installed before the work begins."""
 
 from importlib.util import find_spec
 
@@ -8,10 +8,10 @@ EVALUATION = "requirements-evaluation.txt"
 
 
 def check_packages(*modules: str, requirements: str) -> None:
-    """Check that what a requirement file brings is installed; nothing is imported.
+    """Raise if packages of a requirement file are missing; import nothing.
 
     Raises:
-        ImproperlyConfigured: A module is missing; the message names it and what to install.
+        ImproperlyConfigured: A module is missing; the message names it and the package to install.
     """
     missing = [module for module in modules if find_spec(module) is None]
     if missing:

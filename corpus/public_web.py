@@ -1,7 +1,7 @@
-"""Fetch what an address names: the only way by which anything is asked of the internet for it.
+"""Fetch user-submitted URLs. All such requests go through this module.
 
-A host's name is resolved once; the connection goes to the address that was judged, and so does
-each redirect's. Nothing but public addresses is reached, unless the settings name the host.
+A host name is resolved once, and the connection uses the checked IP address, also for each
+redirect. Only public IP addresses are reached, unless the settings name the host.
 """
 
 import ssl
@@ -22,13 +22,13 @@ from django.conf import settings
 from corpus.errors import FetchingOff, NotFetched, Redirected, TooLarge
 
 MAX_REDIRECTS = 5
-# For all of it, from the first name to the last byte.
+# Timeout of the whole request, with name resolution.
 TOTAL_S = 30.0
-# For one step of it.
+# Timeout of one step.
 STEP_S = 10.0
 USER_AGENT = "pkb (self-hosted knowledge base)"
 
-# Public by Python's tables, and yet ways to addresses that are not, or to many at once.
+# Public by Python's tables, but routes to private addresses, or to many at once.
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
 _TRANSLATING_NETWORKS = (
     IPv4Network("192.0.0.0/24"), IPv4Network("192.88.99.0/24"),
@@ -48,9 +48,9 @@ class FetchResult:
     """What came.
 
     Attributes:
-        url: Where it came from in the end.
+        url: The final URL.
         media_type: As the server states it.
-        etag: By which the server says whether it has changed, and so ``last_modified``.
+        etag: Validator of later requests, like ``last_modified``.
     """
 
     url: str
@@ -61,12 +61,12 @@ class FetchResult:
 
 
 def is_url(given: str) -> bool:
-    """Return whether something names a page, not a file."""
+    """Return whether an argument is a URL, not a file."""
     return given.lower().startswith(("https://", "http://"))
 
 
 def is_public_ip(address: Address) -> bool:
-    """Return whether an address is one machine of the public internet."""
+    """Return whether an IP address is one machine of the public internet."""
     if isinstance(address, IPv6Address) and address not in _GLOBAL_UNICAST:
         return False
     if any(address in each for each in _TRANSLATING_NETWORKS if each.version == address.version):
@@ -83,20 +83,20 @@ def fetch(
     total_s: float | None = None,
     max_redirects: int = MAX_REDIRECTS,
 ) -> FetchResult | None:
-    """Fetch what an address names, through redirects.
+    """Fetch a URL, following redirects.
 
     Args:
-        max_bytes: Longest content, compressed and not.
-        etag: What came with it the last time, and so ``last_modified``.
-        total_s: How long all of it may take, ``TOTAL_S`` if not given.
+        max_bytes: Maximum size, compressed and decompressed.
+        etag: Validator of the last response, like ``last_modified``.
+        total_s: Timeout of the whole request; by default ``TOTAL_S``.
 
     Returns:
-        What came, or None where it has not changed since.
+        The content, or None if it has not changed.
 
     Raises:
         FetchingOff: ``PKB_FETCH`` does not allow it.
-        Redirected: There are more redirects.
-        NotFetched: The address is refused, or what it names cannot be had; the message says why.
+        Redirected: There are too many redirects.
+        NotFetched: The URL is rejected, or the request fails; the message says why.
         TooLarge: It is over ``max_bytes``.
     """
     ends = monotonic() + (TOTAL_S if total_s is None else total_s)
@@ -136,10 +136,10 @@ def _content(
 
 
 def check_url(url: str) -> SplitResult:
-    """Take an address apart, without its fragment.
+    """Split a URL, without its fragment.
 
     Raises:
-        FetchingOff, NotFetched: It is none that may be fetched.
+        FetchingOff, NotFetched: It may not be fetched.
     """
     if settings.PKB_FETCH == "off":
         raise FetchingOff("PKB_FETCH is off. An administrator can turn it on.")
@@ -160,11 +160,11 @@ def check_url(url: str) -> SplitResult:
 
 
 def _resolve(host: str, port: int) -> str:
-    """Return the one address that is connected to.
+    """Return the IP address to connect to.
 
     Raises:
-        NotFetched: The host has none, or one that is not public: that is told in the same words,
-            so that nobody learns which names a private network has.
+        NotFetched: The host has no address, or a private one. The message is the same, so that it
+            does not reveal the names of a private network.
     """
     try:
         found = getaddrinfo(host, port, type=SOCK_STREAM)
@@ -195,7 +195,7 @@ def _send_request(
         ("Host", _host_header(parts)),
         *((name, each) for name, each in wanted.items() if each),
     ]
-    # Reading the certificates of the system takes longer than a request.
+    # Reading the system's certificates takes longer than a request.
     context = ssl.create_default_context() if parts.scheme == "https" else None
     try:
         with (
@@ -219,7 +219,7 @@ def _host_header(parts: SplitResult) -> str:
 
 
 def _headers(response: httpcore.Response) -> dict[str, str]:
-    """Return the last of each name, in lower case."""
+    """Return the last header of each name, in lower case."""
     return {name.lower().decode(): value.decode("latin-1") for name, value in response.headers}
 
 
@@ -247,7 +247,7 @@ def _read(pieces: Iterable[bytes], headers: dict[str, str], max_bytes: int) -> b
 
 
 class _PinnedBackend(httpcore.SyncBackend):
-    """Connects to one address, whatever it is asked for, and ends in time."""
+    """Connects to one IP address, whatever host is requested, and ends in time."""
 
     def __init__(self, address: str, ends: float) -> None:
         self._address, self._ends = address, ends
@@ -260,7 +260,7 @@ class _PinnedBackend(httpcore.SyncBackend):
 
 
 class _DeadlineStream(httpcore.NetworkStream):
-    """Lets no step take longer than what is left: a server may send a byte now and then."""
+    """Limits each step to the remaining time: a server may send a byte now and then."""
 
     def __init__(self, stream: httpcore.NetworkStream, ends: float) -> None:
         self._stream, self._ends = stream, ends

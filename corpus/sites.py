@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from corpus.crawl.scope import host_of, tidy
+from corpus.crawl.scope import host_of, normalize_url
 from corpus.errors import FetchingOff, InvalidInput, NotFetched, SiteNotFound
 from corpus.jobs.history import delete_old_jobs
 from corpus.jobs.kinds.crawl import start_crawl
@@ -67,7 +67,7 @@ def add_site(
         most = f"At most {settings.PKB_CRAWL_MAX_PAGES:,} pages (PKB_CRAWL_MAX_PAGES)."
         raise InvalidInput(most, field="max_pages")
     check_url(url)
-    address = tidy(url)
+    address = normalize_url(url)
     if not address:
         raise NotFetched("This is not the URL of a page.")
     due_at = timezone.now() if limits.every_hours else None

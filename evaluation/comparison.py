@@ -1,4 +1,4 @@
-"""Tell two evaluations of the same questions apart: by chance, or in truth."""
+"""Compare two evaluations of the same questions, with significance tests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,20 +11,20 @@ from evaluation.figures import MEASURES, Measure
 from evaluation.metrics import paired_p_value
 from evaluation.results import Observations, Result
 
-# Share of its range that a figure may fall by before it counts, unless the baseline says
-# otherwise: a little more than two of the 27 questions of data/evaluation.
+# Default tolerance as a share of the range: a little more than two of the 27 questions of
+# data/evaluation.
 DEFAULT_TOLERANCE = 0.08
-# A smaller fall counts too if chance explains it this rarely: there are many figures to look at.
+# A smaller regression counts if its p-value is below this: many metrics are compared.
 SIGNIFICANT_BELOW = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A figure under two configurations, over the questions that both were asked.
+    """A metric under two configurations, over the questions of both.
 
     Attributes:
-        p: Of the paired randomization test, two-sided.
-        n: Questions that were asked of both.
+        p: Two-sided p-value of the paired randomization test.
+        n: Questions of both.
     """
 
     name: str
@@ -41,13 +41,13 @@ class Difference:
 
     @property
     def loss(self) -> float:
-        """How much worse it became; below 0 where it became better."""
+        """Return how much worse it became; negative if better."""
         return self.change if self.better == "lower" else -self.change
 
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """A figure that fell below its baseline."""
+    """A metric that fell below its baseline."""
 
     difference: Difference
     tolerance: float
@@ -63,7 +63,7 @@ class Regression:
 
 
 def compare(before: Observations, after: Observations) -> list[Difference]:
-    """Return the difference of every figure that both have, in the order of the figures."""
+    """Return the difference of every metric that both have, in their order."""
     found = (_compare_one(measure, before, after) for measure in MEASURES)
     return [difference for difference in found if difference is not None]
 
@@ -82,10 +82,10 @@ def _compare_one(measure: Measure, before: Observations, after: Observations) ->
 
 
 def find_regressions(baseline: Mapping[str, Any], result: Result) -> list[Regression]:
-    """Return what is worse than the baseline by more than its tolerance, or for certain.
+    """Return metrics worse than the baseline beyond tolerance, or significantly.
 
     Raises:
-        InvalidDataSet: The baseline is of other questions, or is none.
+        InvalidDataSet: The baseline is invalid, or has other questions.
     """
     try:
         observations, tolerances = baseline["observations"], baseline["tolerances"]
@@ -108,7 +108,7 @@ def _is_regression(fall: Regression) -> bool:
 
 
 def make_baseline(result: Result, *, previous: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return what later evaluations are held against; tolerances of an older one are kept."""
+    """Return the baseline for later evaluations; keep tolerances of an older one."""
     kept = (previous or {}).get("tolerances", {})
     needed = {measure.mode: set[str]() for measure in MEASURES}
     for measure in MEASURES:

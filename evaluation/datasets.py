@@ -1,14 +1,10 @@
-"""Read a data set folder: what there is to search, what is asked, what is right.
+"""Read a data set folder: documents, queries, questions and gold answers.
 
-A folder holds these files, each as ``.jsonl`` or ``.jsonl.gz``; what is not measured may be left
-out::
+A folder contains these files, each as ``.jsonl`` or ``.jsonl.gz``; unused ones may be omitted::
 
-    corpus   {id, title?, text}, or {id, title?, path}: a file, relative to the folder, which is
-             read even if there is a text too
-    queries  {id, text}
-    qrels    {qid, docid, grade}
-    qa       {id, question, answers[]?, doc_id?, answerable?, kind?, history[]?}
-    claims   {id, claim, label?, evidence[]?}
+    corpus   {id, title?, text}, or {id, title?, path}: a file, relative to the folder, preferred to
+    a text queries  {id, text} qrels    {qid, docid, grade} qa       {id, question, answers[]?,
+    doc_id?, answerable?, kind?, history[]?} claims   {id, claim, label?, evidence[]?}
 """
 
 import gzip
@@ -27,7 +23,7 @@ FILES = ("corpus", "queries", "qrels", "qa", "claims")
 
 @dataclass(frozen=True, slots=True)
 class GoldDocument:
-    """A document to be searched: its text, or the file that holds it."""
+    """A document: its text, or the file with it."""
 
     id: str
     title: str = ""
@@ -37,10 +33,10 @@ class GoldDocument:
 
 @dataclass(frozen=True, slots=True)
 class GoldQuery:
-    """Something searched for, with the grade of each document that is relevant.
+    """A query, with the grade of each relevant document.
 
     Attributes:
-        answers: What the passage that is looked for says, where that is known.
+        answers: Text of the relevant passage, if known.
     """
 
     id: str
@@ -51,7 +47,7 @@ class GoldQuery:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What was asked earlier in a conversation, and the answer to it."""
+    """An earlier question of a conversation, and its answer."""
 
     question: str
     answer: str
@@ -59,12 +55,12 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class GoldQuestion:
-    """A question, the answers that are right, and the documents that hold them.
+    """A question, its gold answers, and the documents that contain them.
 
     Attributes:
-        doc_ids: Any of them holds the answer.
-        stated_kind: What sort of question it is, where the data set says so.
-        history: What was said before it, oldest first.
+        doc_ids: Each of them contains the answer.
+        stated_kind: Kind of question, if the data set has it.
+        history: Earlier turns, oldest first.
     """
 
     id: str
@@ -82,7 +78,7 @@ class GoldQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement, and what is known of its support."""
+    """A statement, and its known evidence."""
 
     id: str
     text: str
@@ -110,7 +106,7 @@ class DataSet:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A line of a file, which knows where it stands."""
+    """A line of a file, with its position for errors."""
 
     path: Path
     number: int
@@ -127,7 +123,7 @@ class _Row:
 
     def key(self, name: str) -> str:
         value = self.fields.get(name)
-        # A truth value is a whole number to Python.
+        # bool is a subclass of int.
         if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
             raise self.refuse(f"{name!r} must be an id.")
         return str(value)
@@ -141,11 +137,10 @@ class _Row:
 
 
 def read_dataset(folder: Path) -> DataSet:
-    """Read a folder; queries without a file are the answerable questions.
+    """Read a folder; without queries, the answerable questions are the queries.
 
     Raises:
-        InvalidDataSet: There is nothing in it, or a line is not as it must be; file and line
-            are named.
+        InvalidDataSet: It is empty, or a line is invalid; the message names file and line.
     """
     if not folder.is_dir():
         raise InvalidDataSet(f"{folder} is no folder.")
@@ -154,7 +149,7 @@ def read_dataset(folder: Path) -> DataSet:
         wanted = ", ".join(f"{name}.jsonl" for name in FILES)
         raise InvalidDataSet(f"{folder} holds no data set: none of {wanted} (.gz).")
     documents = tuple(_document(row) for row in rows["corpus"])
-    # Ids are held against the corpus, so that a typing error does not count as a miss.
+    # Ids are checked, so that a typing error does not count as a miss.
     known = {document.id for document in documents}
     relevant = _read_qrels(rows["qrels"], known)
     questions = tuple(_question(row, known, relevant) for row in rows["qa"])
@@ -168,7 +163,7 @@ def read_dataset(folder: Path) -> DataSet:
 
 
 def queries_of(questions: Sequence[GoldQuestion]) -> tuple[GoldQuery, ...]:
-    """Return the answerable questions as queries for the documents that hold the answers."""
+    """Return the answerable questions as queries for documents with the answers."""
     return tuple(
         GoldQuery(question.id, question.text, dict.fromkeys(question.doc_ids, 1), question.answers)
         for question in questions
@@ -179,9 +174,9 @@ def queries_of(questions: Sequence[GoldQuestion]) -> tuple[GoldQuery, ...]:
 def sample_dataset(
     dataset: DataSet, *, query_count: int | None, document_count: int | None, seed: int
 ) -> DataSet:
-    """Return a part of a data set, the same for the same seed.
+    """Return a sample of a data set, deterministic for a seed.
 
-    The documents that the chosen queries and questions need stay, whatever ``document_count``.
+    Documents needed by the sampled queries and questions always stay.
     """
     queries = _draw(dataset.queries, query_count, seed)
     questions = _draw(dataset.questions, query_count, seed)
@@ -199,7 +194,7 @@ def sample_dataset(
 
 
 def draw_foreign(dataset: DataSet, *, count: int | None, seed: int) -> tuple[GoldQuestion, ...]:
-    """Return questions of a data set to ask where no document answers them."""
+    """Return questions of another data set, which these documents do not answer."""
     answerable = tuple(each for each in dataset.questions if each.is_answerable)
     return tuple(
         GoldQuestion(
@@ -210,7 +205,7 @@ def draw_foreign(dataset: DataSet, *, count: int | None, seed: int) -> tuple[Gol
 
 
 def _draw(items: tuple[Any, ...], count: int | None, seed: int) -> tuple[Any, ...]:
-    """Draw at random, and keep the order."""
+    """Draw a random sample, in the original order."""
     if count is None or count >= len(items):
         return items
     chosen = sorted(Random(seed).sample(range(len(items)), count))  # noqa: S311  (no secret)
@@ -218,7 +213,7 @@ def _draw(items: tuple[Any, ...], count: int | None, seed: int) -> tuple[Any, ..
 
 
 def _read_rows(folder: Path, name: str) -> Iterator[_Row]:
-    """Yield the lines of a file, plain or zipped; none where it is not there."""
+    """Yield the lines of a file, gzipped or not; none if it is missing."""
     plain, zipped = folder / f"{name}.jsonl", folder / f"{name}.jsonl.gz"
     path = plain if plain.is_file() else zipped
     if not path.is_file():
@@ -242,7 +237,7 @@ def _parse(path: Path, number: int, line: str, seen: set[object]) -> _Row:
     if not isinstance(fields, dict):
         raise InvalidDataSet(f"{path}:{number}: is no JSON object.")
     row = _Row(path, number, fields)
-    # Qrels have no id of their own: a query has several.
+    # Qrels have no id: a query has several.
     if "qid" not in fields:
         key = row.key("id")
         if key in seen:
@@ -256,7 +251,7 @@ def _document(row: _Row) -> GoldDocument:
     if "path" not in row.fields and "text" not in row.fields:
         raise row.refuse("'text' or 'path' is missing.")
     if "path" not in row.fields:
-        # A document without text is in some sets: nothing finds it, and nothing is to be said.
+        # Some sets have documents without text; they are skipped silently.
         return GoldDocument(row.key("id"), title, row.text("text", default=""))
     path = (row.path.parent / row.text("path")).resolve()
     if not path.is_file():
@@ -273,7 +268,7 @@ def _read_qrels(rows: Sequence[_Row], known: set[str]) -> dict[str, dict[str, in
         key = row.key("docid")
         if key not in known:
             raise row.refuse(f"the corpus has no document {key!r}.")
-        # Judged and found irrelevant is the same as not judged, to every measure here.
+        # All metrics treat judged irrelevant like unjudged.
         if grade > 0:
             relevant[row.key("qid")][key] = grade
     return relevant
@@ -284,7 +279,7 @@ def _queries(
     relevant: Mapping[str, Mapping[str, int]],
     questions: Sequence[GoldQuestion],
 ) -> tuple[GoldQuery, ...]:
-    """Return the queries that have a relevant document; without one nothing can be measured."""
+    """Return the queries with a relevant document; others cannot be measured."""
     answers = {question.id: question.answers for question in questions}
     found = [(row.key("id"), row.text("text")) for row in rows]
     return tuple(
@@ -317,7 +312,7 @@ def _question(
 
 
 def _turns(row: _Row) -> Iterator[Turn]:
-    """Yield each question of a conversation with the answer behind it, if there was one."""
+    """Return each question of a conversation with its answer, if there is one."""
     said = row.fields.get("history", [])
     is_read = isinstance(said, list) and all(
         isinstance(each, dict)

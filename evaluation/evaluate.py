@@ -1,4 +1,4 @@
-"""Evaluate one configuration on a data set, or on the questions people have accepted."""
+"""Evaluate one configuration on a data set, or on accepted questions."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -19,8 +19,7 @@ from evaluation.runs import pair_claims, run_claims, run_queries, run_questions
 from qa.configuration import DECIDING_SETTINGS
 from qa.context import build_context, default_answerer_name
 
-# What is written down with each result, by the environment's names: how documents are cut and
-# answers are made.
+# Settings stored with each result, by environment name: chunking and answering.
 SHOWN_SETTINGS = {
     "EMBEDDING_MODEL": "PKB_EMBEDDING_MODEL",
     **DECIDING_SETTINGS,
@@ -29,7 +28,7 @@ SHOWN_SETTINGS = {
     "CHUNK_OVERLAP_SENTENCES": "PKB_CHUNK_OVERLAP_SENTENCES",
 }
 
-# Settings of such names may be compared, and are not written down.
+# Settings with such names may be compared, but are not stored.
 SECRET = re.compile(r"KEY|PASSWORD|SECRET|DATABASE_URL")
 
 Report = Callable[[str, int, int], None]
@@ -37,19 +36,20 @@ Report = Callable[[str, int, int], None]
 
 
 def ignore_progress(stage: str, done: int, total: int) -> None:
-    """Show no progress."""
+    """Ignore progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationPlan:
-    """What is to be measured.
+    """Options of an evaluation.
 
     Attributes:
-        k: Passages an answer is made from, and the depth of recall@k.
-        modes: Of ``retrieval``, ``answers`` and ``claims``; none means what the data set allows.
-        fresh: The data set's documents are taken in anew.
-        changes: Settings that differ, by the environment's names; written down only.
-        foreign: Questions of another data set, which these documents do not answer.
+        k: Passages for an answer, and the depth of recall@k.
+        modes: Of ``retrieval``, ``answers`` and ``claims``; none means all that the data set
+        allows.
+        fresh: Ingest the data set's documents again.
+        changes: Changed settings by environment name, stored only.
+        foreign: Questions of another data set, unanswerable here.
     """
 
     k: int
@@ -62,17 +62,17 @@ class EvaluationPlan:
 def evaluate_dataset(
     dataset: DataSet, *, plan: EvaluationPlan, report: Report = ignore_progress
 ) -> Result:
-    """Take the documents in, ask, and measure, under the settings in force.
+    """Ingest the documents, ask and measure, with the active settings.
 
     Args:
-        report: Told how far each stage is.
+        report: Callback for the progress of each stage.
 
     Raises:
-        InvalidDataSet: It holds nothing that the modes could measure.
-        PkbError: A model failed, or a document cannot be taken in.
+        InvalidDataSet: It contains nothing that the modes measure.
+        PkbError: A model failed, or a document cannot be ingested.
     """
     modes = choose_modes(dataset, plan.modes)
-    # Claims bring their evidence with them: nothing is to be taken in.
+    # Claims contain their evidence, so nothing is ingested.
     if set(modes) == {CLAIMS}:
         indexed = IndexedDataset(Collection.objects.get_named(DEFAULT_COLLECTION), {})
     else:
@@ -91,15 +91,15 @@ def evaluate_collection(
     notes: Sequence[str],
     report: Report,
 ) -> Result:
-    """Ask a collection that is there already; the data set's ids are those of its documents.
+    """Evaluate an existing collection; gold ids are its document ids.
 
     Raises:
-        InvalidDataSet: There is nothing to ask.
+        InvalidDataSet: There are no questions.
         PkbError: A model failed.
     """
     modes = choose_modes(dataset, plan.modes)
     ids = {key: (key,) for question in dataset.questions for key in question.doc_ids}
-    # All documents, so that one that is found instead of the right one has a name too.
+    # All documents, so that a wrongly retrieved one has a name too.
     stored = collection.documents.values_list("pk", flat=True)
     ids |= {str(pk): (str(pk),) for pk in stored}
     indexed = IndexedDataset(collection, ids)
@@ -107,10 +107,10 @@ def evaluate_collection(
 
 
 def choose_modes(dataset: DataSet, wanted: Sequence[str]) -> tuple[str, ...]:
-    """Return the modes that are wanted, by default those the data set allows.
+    """Return the requested modes, by default all that the data set allows.
 
     Raises:
-        InvalidDataSet: It lacks what a wanted mode needs, or allows none.
+        InvalidDataSet: It lacks the data of a requested mode, or of all.
     """
     has_corpus = bool(dataset.documents) or dataset.name.startswith("collection-")
     possible = {
@@ -188,7 +188,7 @@ def _evaluate(
 
 
 def settings_in_force(changes: Mapping[str, str]) -> dict[str, Any]:
-    """Return what decides on the figures, and what was changed for this run, but no secrets."""
+    """Return the settings that affect results, and this run's changes, without secrets."""
     shown = {name: getattr(settings, setting) for name, setting in SHOWN_SETTINGS.items()}
     told = {name: text for name, text in changes.items() if not SECRET.search(name)}
     return {**shown, "answerer": default_answerer_name(), **told}

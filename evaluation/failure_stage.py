@@ -1,4 +1,4 @@
-"""Where the right answer to a question was lost on the way."""
+"""The stage at which the right answer to a question was lost."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -8,7 +8,7 @@ from qa.answer_question import AnsweredQuestion
 
 
 class FailureStage(StrEnum):
-    """The first step after which the right answer was there no more."""
+    """The first stage after which the right answer was missing."""
 
     NOT_FOUND = "not_found"  # no passage that the answerer was given holds it
     OTHER_PASSAGE = "other_passage"  # one does, and another was chosen
@@ -18,7 +18,7 @@ class FailureStage(StrEnum):
 
 
 def find_failure_stage(answered: AnsweredQuestion, gold: Sequence[str]) -> FailureStage:
-    """Return where an answer that holds none of the gold answers lost them."""
+    """Return the stage at which an answer without a gold answer lost it."""
     draft, passages = answered.draft, answered.passages
     quotes = [q for each in draft.statements for q in each.quotes] if draft is not None else []
     drafted = " ".join([draft.text if draft else "", *(quote.text for quote in quotes)])

@@ -1,4 +1,4 @@
-"""The figures: which there are, and how each is read from what the questions gave."""
+"""The metrics of an evaluation, and how each is computed from observations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,10 +28,10 @@ from evaluation.results import (
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A figure that can be read from the observations of one mode.
+    """A metric of the observations of one mode.
 
     Attributes:
-        columns: Of an observation. The last one says whether the question bears on the figure.
+        columns: Columns of an observation. The last one tells whether the question counts.
         better: ``higher`` or ``lower``.
     """
 
@@ -43,7 +43,7 @@ class Measure:
     better: str = "higher"
 
     def rows(self, observations: Mapping[str, Observation], ids: Sequence[str]) -> Array:
-        """Return shape (n, c), a row a question in the order of ``ids``."""
+        """Return shape (n, c), one row for each question in the order of ``ids``."""
         read = [[observations[key][name] for name in self.columns] for key in ids]
         return np.array(read, np.float64).reshape(len(ids), len(self.columns))
 
@@ -73,7 +73,7 @@ def _median_of_given(rows: Array) -> float:
 
 
 def _over_given(statistic: Callable[[Array, Array], float]) -> Statistic:
-    """Apply a statistic of confidence and rightness to the answers that were given."""
+    """Apply a statistic of confidence and correctness to the given answers."""
 
     def compute(rows: Array) -> float:
         given = rows[rows[:, 2] > 0]
@@ -87,12 +87,12 @@ def _answerability(rows: Array) -> float:
 
 
 def _support(rows: Array) -> float:
-    """Over the texts that do not speak against their claim."""
+    """Return the statistic over texts that do not contradict their claim."""
     bearing = rows[rows[:, 2] > 0]
     return auroc(bearing[:, 0], bearing[:, 1])
 
 
-# Judged over all questions asked; an abstention's confidence is what the product gave it.
+# Measured over all questions; an abstention's confidence is the one pkb gave it.
 _RETRIEVAL = (
     Measure("ndcg", "nDCG@10", RETRIEVAL, ("ndcg", "asked"), _ratio),
     Measure("mrr", "MRR@10", RETRIEVAL, ("mrr", "asked"), _ratio),
@@ -153,7 +153,7 @@ MEASURES = (*_RETRIEVAL, *_ANSWERS, *_FOREIGN, *_CLAIMS)
 
 
 def measure_all(observations: Observations) -> tuple[Figure, ...]:
-    """Return every figure of the modes that were run, in the order of ``MEASURES``."""
+    """Return all metrics of the modes that ran, in the order of ``MEASURES``."""
     return tuple(
         measure.compute(observations[measure.mode])
         for measure in MEASURES
@@ -161,20 +161,20 @@ def measure_all(observations: Observations) -> tuple[Figure, ...]:
     )
 
 
-# What is counted of each kind of question, in the order it is shown.
+# Counts for each kind of question, in display order.
 BY_KIND = ("asked", "right", "wrong", "refused", *map(str, FailureStage))
 
 
 def count_by_kind(
     observed: Mapping[str, Observation], kinds: Mapping[str, str]
 ) -> dict[str, dict[str, int]]:
-    """Return how many questions of each kind were answered right, and where the others were lost.
+    """Return for each kind how many questions were right, and where others were lost.
 
     Args:
-        kinds: By the question's id.
+        kinds: Kind by question id.
 
     Returns:
-        By kind, in the order they are met: ``asked``, ``right``, ``wrong``, ``refused``, and how
+        By kind, in order of appearance: ``asked``, ``right``, ``wrong``, ``refused``, and how
         many right answers were lost at each ``FailureStage``. These also count as wrong or refused.
     """
     found: dict[str, dict[str, int]] = {}
@@ -194,10 +194,10 @@ ANSWER_FROM = (0.4, 0.5, 0.6, 0.7, 0.8)
 
 
 def measure_thresholds(observed: Mapping[str, Observation]) -> tuple[ThresholdRow, ...]:
-    """Return what would be said, and how much of it right, at several ``PKB_ANSWER_FROM``.
+    """Return answer rate and accuracy for several ``PKB_ANSWER_FROM``.
 
-    What is not said is judged by what was drafted, so that one run shows them all. Of a question
-    in parts, which has no draft of its own, only what was given counts.
+    Withheld answers are judged by their drafts, so one run covers all thresholds. A question in
+    parts, which has no draft of its own, counts only if answered.
     """
     if not observed:
         return ()
@@ -207,7 +207,7 @@ def measure_thresholds(observed: Mapping[str, Observation]) -> tuple[ThresholdRo
 
 
 def _at_threshold(rows: Array, threshold: float) -> ThresholdRow:
-    """Of rows with confidence, whether something was drafted, whether right, whether answerable."""
+    """Return drafted, right and answerable flags of rows with confidence."""
     said = (rows[:, 1] > 0) & (rows[:, 0] >= threshold)
     right = said * rows[:, 2]
     parts: list[Array] = [
@@ -223,7 +223,7 @@ def _known(share: tuple[float, float, float]) -> tuple[float, float, float] | No
 
 
 def measure_timings(observations: Observations) -> dict[str, dict[str, float]]:
-    """Return median and 95th percentile of each observation that is a time, in ms."""
+    """Return median and 95th percentile of each timing, in ms."""
     found: dict[str, dict[str, float]] = {}
     for mode, by_question in observations.items():
         rows = list(by_question.values())

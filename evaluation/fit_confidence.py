@@ -1,4 +1,4 @@
-"""Fit the model of confidence on questions whose right answers are known."""
+"""Fit the confidence model on questions with known answers."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,13 +22,13 @@ from qa.context import EXTRACTIVE, QAContext
 from qa.grounding.confidence import FEATURES, Calibration, gather_evidence, likeliest_first, sigmoid
 from qa.types import Answer, Evidence, Passage
 
-# Each figure comes from models fitted on five sixths of the subjects.
+# Metrics come from models fitted on five sixths of the subjects.
 FOLDS = 6
-# Weight of a question that is asked of documents of another subject: there can be any number of
-# them, and they are the easy ones. Two thirds of the sum of weights are then the set's own.
+# Weight of a question about documents of another subject: they are easy, and any number of them can
+# be drawn. The set's own questions then have two thirds of the total weight.
 FOREIGN_WEIGHT = 0.4
 ANSWERABLE, UNANSWERABLE, FOREIGN = "answerable", "unanswerable", "foreign"
-# Says as much of every passage: all is answered while a calibration is made.
+# Always answers, because calibration needs all answers.
 ALWAYS_SURE = Calibration(weights=dict.fromkeys(FEATURES, 0.0), intercept=0.0, provenance={})
 
 
@@ -38,7 +38,7 @@ class Point:
 
     Attributes:
         kind: ``answerable``, ``unanswerable`` or ``foreign``.
-        group: Points of one subject are never on both sides of a split.
+        group: Subject; a split never separates its points.
     """
 
     kind: str
@@ -50,9 +50,9 @@ class Point:
 def gather_points(
     dataset: DataSet, *, foreign: Sequence[str], context: QAContext, progress: Progress
 ) -> list[Point]:
-    """Ask a data set's documents its own questions and foreign ones; answer all, however unsure.
+    """Answer a data set's questions and foreign ones on its documents, at any confidence.
 
-    Questions to which no passage was found give no point, nor does what a language model refuses.
+    Questions without a passage give no point, nor do refusals of a language model.
 
     Raises:
         BackendError: A model failed.
@@ -74,7 +74,7 @@ def gather_points(
 
 
 def group_of(question: GoldQuestion, documents: Mapping[str, GoldDocument]) -> str:
-    """Return the subject of a question: its document's title, which may be that of many."""
+    """Return the subject of a question: its document's title, which several may share."""
     document = documents.get(question.doc_ids[0]) if question.doc_ids else None
     return (document.title or document.id) if document is not None else question.text
 
@@ -114,7 +114,7 @@ def _evidence(passages: Sequence[Passage]) -> Evidence:
 
 
 def _draft_evidence(answer: Answer) -> Evidence | None:
-    """Return the best reading of what a model's draft cites; None where there is no such draft."""
+    """Return the best reading of the passages that a draft cites, or None."""
     read = [each.passage.reading for each in answer.citations if each.passage.reading is not None]
     if answer.answerer == EXTRACTIVE or not read:
         return None
@@ -122,10 +122,10 @@ def _draft_evidence(answer: Answer) -> Evidence | None:
 
 
 def fit_calibration(points: Sequence[Point], *, names: Sequence[str]) -> Calibration:
-    """Return the logistic model (Platt scaling of two features) of an answer being right.
+    """Return the logistic model (Platt scaling of two features) of correct answers.
 
     Raises:
-        InvalidDataSet: There are not both right and wrong answers from ``FOLDS`` subjects.
+        InvalidDataSet: Right and wrong answers from ``FOLDS`` subjects are needed.
     """
     right = np.array([point.is_right for point in points])
     folds = _make_folds(points)
@@ -159,13 +159,13 @@ _Model = tuple[NDArray[np.float64], float]
 
 
 def _make_folds(points: Sequence[Point]) -> dict[str, int]:
-    """Return the fold of each subject, as many questions in one as in another."""
+    """Return the fold of each subject, with balanced numbers of questions."""
     sizes = Counter(point.group for point in points)
     if len(sizes) < FOLDS or len({point.is_right for point in points}) < 2:  # noqa: PLR2004
         raise InvalidDataSet(f"Right and wrong answers from {FOLDS} subjects are needed.")
     filled = [0] * FOLDS
     folds = {}
-    # The largest subjects first, each into the emptiest fold.
+    # The largest subjects first, each into the smallest fold.
     for group, size in sizes.most_common():
         folds[group] = filled.index(min(filled))
         filled[folds[group]] += size
@@ -175,18 +175,18 @@ def _make_folds(points: Sequence[Point]) -> dict[str, int]:
 def _fit(
     features: NDArray[np.float64], right: NDArray[np.bool_], weights: NDArray[np.float64]
 ) -> _Model:
-    """Return weights of at least 0 and the intercept.
+    """Return non-negative weights and the intercept.
 
     Raises:
-        InvalidDataSet: No feature tells right answers from wrong ones.
+        InvalidDataSet: No feature separates right from wrong answers.
     """
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  (heavy)
 
     if right.all() or not right.any():
         raise InvalidDataSet(f"Right and wrong answers from {FOLDS} subjects are needed.")
 
-    # A passage that reads better never makes an answer less sure: a feature by which it would is
-    # left out, and the others are fitted without it.
+    # A better reading must never lower confidence: a feature with a negative weight is dropped, and
+    # the others are fitted again.
     kept = np.arange(features.shape[1])
     while kept.size:
         model = LogisticRegression(C=10.0).fit(features[:, kept], right, sample_weight=weights)
@@ -208,7 +208,7 @@ def _estimate(model: _Model, features: NDArray[np.float64]) -> NDArray[np.float6
 def _judge(
     points: Sequence[Point], estimated: NDArray[np.float64], right: NDArray[np.bool_]
 ) -> dict[str, float]:
-    """Figures of estimates that each come from a model that had not seen the subject."""
+    """Return metrics of estimates by models that have not seen the subject."""
     kinds = np.array([point.kind for point in points])
     own = kinds != FOREIGN
     answerable = (kinds == ANSWERABLE)[own].astype(float)
@@ -217,7 +217,7 @@ def _judge(
         "ece": expected_calibration_error(estimated, right.astype(float)),
         "auroc_answerable_from_unanswerable": auroc(estimated[own], answerable),
     }
-    # The owner chooses PKB_ANSWER_FROM among them.
+    # The thresholds of PKB_ANSWER_FROM to choose from.
     for threshold in (0.3, 0.4, 0.5, 0.6, 0.7):
         said = own & (estimated >= threshold)
         if said.any():

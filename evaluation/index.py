@@ -1,4 +1,4 @@
-"""Bring a data set's documents into a collection of their own, once."""
+"""Ingest a data set's documents into their own collection, once."""
 
 import json
 import re
@@ -19,21 +19,21 @@ from evaluation.datasets import DataSet, GoldDocument
 from evaluation.overrides import overridden
 from evaluation.results import Progress
 
-# Begins the names of collections that evaluations made.
+# Prefix of collections of evaluations.
 PREFIX = "eval-"
-# The key, in a document's metadata, of its ids in the data set: two where two texts are the same.
+# Metadata key of a document's ids in the data set: two if two texts are equal.
 IDS = "dataset_ids"
-# Of 16 values each: no two data sets of one name meet by chance.
+# Hexadecimal digits: collisions of data sets of one name are unlikely.
 HASH_CHARS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedDataset:
-    """A collection with the data set's ids of its documents.
+    """A collection, and the data set's ids of its documents.
 
     Attributes:
-        ids: By the document's own id.
-        missing_count: Documents that could not be taken in because they hold no text.
+        ids: Data set ids by document id.
+        missing_count: Documents without text, which were not ingested.
     """
 
     collection: Collection
@@ -42,18 +42,18 @@ class IndexedDataset:
 
 
 def index_dataset(dataset: DataSet, *, fresh: bool, progress: Progress) -> IndexedDataset:
-    """Return the collection of these documents under the settings in force.
+    """Return the collection of these documents with the active settings.
 
-    Its name has a hash of both: with other documents or other settings it is another one, with
-    the same ones it is reused, and an ingest that was broken off is gone on with.
+    Its name has a hash of both: the same documents and settings reuse it, and an interrupted ingest
+    resumes.
 
     Args:
-        fresh: Make it anew even if it is there.
-        progress: Told how many documents are in, and of how many.
+        fresh: Ingest again even if it exists.
+        progress: Callback with the ingested and total documents.
 
     Raises:
         BackendError: The embedder failed.
-        PkbError: A document's file cannot be taken in.
+        PkbError: A document's file cannot be ingested.
     """
     name = collection_name(dataset)
     if fresh and Collection.objects.filter(name=name).exists():
@@ -66,7 +66,7 @@ def index_dataset(dataset: DataSet, *, fresh: bool, progress: Progress) -> Index
     wanted = [document for document in dataset.documents if document.id not in here]
     missing_count = 0
     for count, document in enumerate(wanted, start=1):
-        if not _bring(document, collection):
+        if not _ingest_document(document, collection):
             missing_count += 1
         progress(count, len(wanted))
     lacking_count = collection.chunks.lacking_vectors(collection.embedding_model).count()
@@ -79,11 +79,11 @@ def index_dataset(dataset: DataSet, *, fresh: bool, progress: Progress) -> Index
 
 
 def collection_name(dataset: DataSet) -> str:
-    """Return ``eval-NAME-HASH``, the hash being of the documents and of how they are cut."""
+    """Return ``eval-NAME-HASH``, with the hash of documents and chunking."""
     digest = sha256(json.dumps(_index_settings(), sort_keys=True).encode())
     for document in dataset.documents:
         content = document.path.read_bytes() if document.path else document.text.encode()
-        # With the length, so that no text runs over into the next document.
+        # Includes the length, so that texts do not run into each other.
         head = json.dumps([document.id, document.title, len(content)])
         digest.update(head.encode() + content)
     slug = re.sub(r"[^a-zA-Z0-9_-]+", "-", dataset.name).strip("-")[:60]
@@ -101,8 +101,8 @@ def _read_ids(collection: Collection) -> dict[str, tuple[str, ...]]:
     return {str(pk): tuple(metadata[IDS]) for pk, metadata in rows if IDS in metadata}
 
 
-def _bring(document: GoldDocument, collection: Collection) -> bool:
-    """Take one document in; tell whether it holds any text."""
+def _ingest_document(document: GoldDocument, collection: Collection) -> bool:
+    """Ingest one document; return whether it contains text."""
     attributes = Attributes(
         source="evaluate",
         source_uri=f"evaluate:{document.id}",
@@ -120,7 +120,7 @@ def _bring(document: GoldDocument, collection: Collection) -> bool:
         else:
             with _any_length():
                 ingest_text(document.text, collection=collection, attributes=attributes)
-    # Two documents of the set have the same text: one is stored, under both ids.
+    # Two documents have the same text: one is stored with both ids.
     except DuplicateDocument as exc:
         _add_id(exc.document_id, document.id)
     except (TextTooShort, EmptyDocument):
@@ -130,7 +130,7 @@ def _bring(document: GoldDocument, collection: Collection) -> bool:
 
 @contextmanager
 def _any_length() -> Iterator[None]:
-    """Take texts that are shorter or longer than what people may send in."""
+    """Allow texts shorter or longer than requests may send."""
     with overridden({"PKB_MIN_INPUT_CHARS": 1, "PKB_MAX_INPUT_CHARS": settings.PKB_MAX_FILE_CHARS}):
         yield
 

@@ -1,4 +1,4 @@
-"""Invariants of the owner's own questions."""
+"""Invariants of the accepted questions."""
 
 from corpus.invariants import Invariants, Quotes
 

@@ -1,4 +1,4 @@
-"""Have the language model write questions about a document, one a chunk."""
+"""Generate questions about a document with the language model, one for each chunk."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from qa.context import LANGUAGE_MODEL, get_answerer
 
 
 def propose_by_lm(document: Document) -> Iterator[Proposal]:
-    """Yield questions whose answers stand in the document; the model is asked as they are taken.
+    """Yield questions that a document answers; the model is called lazily.
 
     Raises:
         BackendError: The model failed.
@@ -26,6 +26,6 @@ def propose_by_lm(document: Document) -> Iterator[Proposal]:
 
 
 def _around(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the span of the sentences that an answer stands in."""
+    """Return the span of the sentences around an answer."""
     touched = [span for span in sentence_spans(text) if span[0] < end and start < span[1]]
     return (touched[0][0], touched[-1][1]) if touched else (start, end)

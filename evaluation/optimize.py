@@ -62,7 +62,7 @@ class Compiled:
 def optimize_answerer(
     dataset: DataSet, *, compilation: Compilation, report: Report = ignore_progress
 ) -> Compiled:
-    """Compile on some of the questions, judge on others, keep what did not get worse.
+    """Compile on some questions, judge on others, store what did not get worse.
 
     A draft is right if each of its statements has sources and the gold answer is among those; on
     an unanswerable question, and only there, if it is empty.

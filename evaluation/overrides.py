@@ -1,4 +1,4 @@
-"""Run something under other settings."""
+"""Override settings temporarily."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,10 +10,10 @@ from django.core.signals import setting_changed
 
 @contextmanager
 def overridden(values: Mapping[str, Any]) -> Iterator[None]:
-    """Put other values in force for a while, by the names of Django's settings.
+    """Override Django settings by name for a while.
 
-    The registries of backends hear of it, so that a part that is configured otherwise is built
-    anew. For commands only: other threads of the process would see the values too.
+    Backend registries rebuild changed backends. For commands only: other threads of the process see
+    the values too.
     """
     before = {name: getattr(settings, name) for name in values}
     _put(values)

@@ -1,4 +1,4 @@
-"""Reads of the owner's questions."""
+"""Querysets of evaluation questions."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 class QuestionQuerySet(models.QuerySet["Question"]):
     def accepted(self, collection: Collection) -> Self:
-        """Keep the questions of a collection that a person has accepted, oldest first."""
+        """Return the accepted questions of a collection, oldest first."""
         return self.filter(collection=collection, state="accepted").order_by("created_at", "pk")
 
     def with_current_quote(self) -> Self:
-        """Keep those whose quote still stands in their document, and those without a document."""
+        """Return questions whose quote is still in their document, or without a document."""
         place = StrIndex("document__raw_text", models.F("quote"))
         return self.annotate(place=place).filter(models.Q(document=None) | models.Q(place__gt=0))

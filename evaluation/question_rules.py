@@ -1,4 +1,4 @@
-"""Write questions about a text by rule, from its definitions and its headings. Pure."""
+"""Generate questions about a text by rules, from its definitions and headings. Pure."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,9 +19,9 @@ _DEFINITION = re.compile(
     re.DOTALL,
 )
 _INDEFINITE = re.compile(r"an?\s")
-# "The main reason", "the second benefit" rank a thing and do not say what it is.
+# "The main reason", "the second benefit" rank a thing and do not define it.
 _DEFINITE = re.compile(r"the\s(?!most|least|main|best|worst|only|first|second|third|same|reason)")
-# A subject with one of these is no name of a thing, or says nothing out of its place.
+# A subject with one of these words is not a name, or unclear out of context.
 _EMPTY_WORDS = frozenset(
     "it this that these those they there he she we you i one each every some such many most both"
     " neither what which who here also only all another other first second third last same and or"
@@ -44,7 +44,7 @@ class Proposal:
     """A question with the span of the text that answers it.
 
     Attributes:
-        answers: What an answer must say; none where only the place is known.
+        answers: Gold answers; empty if only the span is known.
     """
 
     text: str
@@ -54,7 +54,7 @@ class Proposal:
 
 
 def propose_from_rules(text: str, *, headings: Sequence[Heading]) -> list[Proposal]:
-    """Return questions about a text, each once, in the order of their answers."""
+    """Return distinct questions about a text, in the order of their answers."""
     found: dict[str, Proposal] = {}
     proposals = [*_from_definitions(text, headings), *_from_headings(text, headings)]
     for proposal in sorted(proposals, key=lambda proposal: proposal.start_char):
@@ -78,7 +78,7 @@ def _said(rest: str) -> str:
 
 
 def _prose(text: str, headings: Sequence[Heading]) -> Iterator[tuple[int, int]]:
-    """Yield the spans of sentences that can be quoted: no headings, items, rows or code."""
+    """Yield the spans of quotable sentences: no headings, items, rows or code."""
     titles = [(heading.start, heading.end) for heading in headings]
     for start, end in sentence_spans(text):
         inside = any(first < end and start < last for first, last in titles)
@@ -96,7 +96,7 @@ def _is_name(subject: str) -> bool:
 
 
 def _ask_for(subject: str, verb: str, rest: str) -> str:
-    """Return the question, or nothing where the sentence defines nothing."""
+    """Return the question, or "" if the sentence defines nothing."""
     named = _as_in_sentence(subject)
     if verb == "stands for":
         return f"What does {named} stand for?"
@@ -108,7 +108,7 @@ def _ask_for(subject: str, verb: str, rest: str) -> str:
 
 
 def _as_in_sentence(subject: str) -> str:
-    """Return a subject as it stands in the midst of a sentence: names keep their capitals."""
+    """Return a subject as inside a sentence: names keep their capitals."""
     first, *others = subject.split()
     is_name = first[1:] != first[1:].lower() or any(word[0].isupper() for word in others)
     if first.lower() in _OPENERS or not is_name:
@@ -117,7 +117,7 @@ def _as_in_sentence(subject: str) -> str:
 
 
 def _from_headings(text: str, headings: Sequence[Heading]) -> Iterator[Proposal]:
-    """Ask what a heading that is half a question asks; its section's first sentence answers."""
+    """Turn headings that imply a question into one; the first sentence answers it."""
     spans = list(_prose(text, headings))
     for heading, until in _sections(text, headings):
         question = _as_question(" ".join(_MARKUP.sub("", heading.text).split()))
@@ -132,7 +132,7 @@ def _sections(text: str, headings: Sequence[Heading]) -> Iterator[tuple[Heading,
 
 
 def _as_question(heading: str) -> str:
-    """Return ``How to detect skew`` as a question; nothing for a heading that is none."""
+    """Return ``How to detect skew`` as a question; "" for other headings."""
     match = _ASKING.match(heading)
     rest = heading[match.end() :].strip(" ?") if match else ""
     if match is None or not rest:

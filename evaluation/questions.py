@@ -1,4 +1,4 @@
-"""Propose questions about a collection's documents, and decide on them."""
+"""Propose questions about a collection's documents, and accept or reject them."""
 
 from collections.abc import Callable, Iterable, Iterator
 from random import Random
@@ -17,7 +17,7 @@ from qa import models
 from qa.models import Feedback
 from qa.search.display import DocumentSpan, read_slices
 
-# The same documents are proposed from in the same order, run after run.
+# Fixed order of documents across runs.
 SEED = 20_260_101
 
 Propose = Callable[[Document], Iterable[Proposal]]
@@ -35,10 +35,10 @@ def propose_questions(
 ) -> list[Question]:
     """Store up to ``count`` new proposed questions, spread over the documents.
 
-    A question that is there already, in whatever state, is not proposed again.
+    An existing question, in any state, is not proposed again.
 
     Raises:
-        BackendError: The language model that ``propose`` asks failed; what came before is kept.
+        BackendError: The language model failed; earlier questions stay.
     """
     there = Question.objects.filter(collection=collection)
     known = {text.lower() for text in there.values_list("text", flat=True)}
@@ -53,7 +53,7 @@ def propose_questions(
 
 
 def _in_turn(collection: Collection, propose: Propose) -> Iterator[tuple[Document, Proposal]]:
-    """Yield one proposal of each document, then the next of each, so that none is left out."""
+    """Yield proposals of all documents in turn."""
     rows = collection.documents.stored().order_by("created_at", "pk")
     keys = list(rows.values_list("pk", flat=True))
     Random(SEED).shuffle(keys)  # noqa: S311  (no secret)
@@ -68,7 +68,7 @@ def _in_turn(collection: Collection, propose: Propose) -> Iterator[tuple[Documen
 
 
 def _first_of(turn: list[_Waiting], waiting: list[_Waiting]) -> Iterator[tuple[Document, Proposal]]:
-    """Yield the next proposal of each; take those that have none out of ``waiting``."""
+    """Yield the next proposal of each document; drop exhausted ones from ``waiting``."""
     for place in turn:
         document, proposals = place
         proposal = next(proposals, None)
@@ -98,10 +98,10 @@ def decide_questions(questions: QuerySet[Question], *, state: Question.State) ->
 
 
 def adopt_feedback(collection: Collection) -> int:
-    """Make questions of the answers that someone liked and a reviewer accepted; return how many.
+    """Create questions from answers that users liked and reviewers accepted; return how many.
 
-    The passage that was marked is the gold answer, else the first quote. Of an answer that someone
-    disliked the right one is not known.
+    The marked passage is the gold answer, else the first quote. For a disliked answer the right one
+    is unknown.
     """
     liked = Feedback.objects.accepted().filter(answer__collection=collection, rating="up")
     questions = [*_of_marked(liked), *_of_citations(liked.filter(start_char=None))]
@@ -111,7 +111,7 @@ def adopt_feedback(collection: Collection) -> int:
 
 
 def _of_marked(liked: QuerySet[Feedback]) -> Iterator[Question]:
-    """Yield a question for each passage that was marked and stands as it was."""
+    """Yield a question for each marked passage that is unchanged."""
     marked = list(liked.filter(document__isnull=False))
     places = [_span_of(each) for each in marked]
     for at, text in read_slices(places).items():
@@ -123,7 +123,7 @@ def _of_marked(liked: QuerySet[Feedback]) -> Iterator[Question]:
 def _likeliest_words(
     closest: Iterable[dict[str, Any]], place: DocumentSpan, text: str
 ) -> Iterator[str]:
-    """Yield the words that were marked for the reader in a passage that was shown whole."""
+    """Yield the highlighted words of a passage that was shown in full."""
     document_id, _, first, last = place
     for close in closest:
         if close["document_id"] == document_id and close.get("unit") == [first, last]:
@@ -162,10 +162,10 @@ def _adopted(
 
 
 def read_accepted(collection: Collection) -> tuple[DataSet, int]:
-    """Return a collection's accepted questions as a data set, and how many are out of date.
+    """Return a collection's accepted questions as a data set, and the number outdated.
 
-    Accepted feedback becomes a question first. Those whose quote does not stand in the document
-    any more are left out.
+    Accepted feedback becomes questions first. Questions whose quote is no longer in the document
+    are omitted.
     """
     adopt_feedback(collection)
     accepted = Question.objects.accepted(collection)

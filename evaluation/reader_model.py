@@ -1,6 +1,6 @@
-"""The reader's network: a cross-encoder that stays as it is, and what training adds to it.
+"""The reader's network: a frozen cross-encoder with trained adapters and heads.
 
-Imports torch and transformers, so it is imported where training begins and nowhere else.
+Imports torch and transformers, so only training imports it.
 """
 
 import math
@@ -17,13 +17,13 @@ from qa.readers.quantized_graph import QuantizedGraph
 
 RANK = 16
 DROPOUT = 0.1
-# Of MiniLM, whatever its width.
+# Attention heads of MiniLM, whatever its width.
 ATTENTION_HEADS = 12
 _HEAD_SPREAD = 0.02
 
 
 class Outputs(NamedTuple):
-    """What the merged graph gives out as well: logit (b,), and of every token (b, t, 2)."""
+    """Further outputs of the merged graph: logit (b,), and for every token (b, t, 2)."""
 
     logit: torch.Tensor
     question: torch.Tensor
@@ -31,7 +31,7 @@ class Outputs(NamedTuple):
 
 
 class AdaptedLinear(nn.Module):
-    """A linear layer whose weight is W + ``LORA_SCALE`` B A, of which W stays.
+    """A linear layer with weight W + ``LORA_SCALE`` B A, where W is frozen.
 
     Source: Hu et al., LoRA, ICLR 2022.
     """
@@ -49,7 +49,7 @@ class AdaptedLinear(nn.Module):
 
 
 class ReaderModel(nn.Module):
-    """The network of a quantized graph in floats, with adapters and heads that are trained."""
+    """The network of a quantized graph in floats, with trained adapters and heads."""
 
     def __init__(self, graph: QuantizedGraph) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class ReaderModel(nn.Module):
         )
 
     def trained_weights(self) -> Weights:
-        """Return what ``qa.readers.adapter`` merges, in half precision."""
+        """Return the weights that ``qa.readers.adapter`` merges, in half precision."""
         heads = (*HEADS, SPAN, QUESTION)
         return {
             name: value.detach().cpu().half().contiguous().numpy()

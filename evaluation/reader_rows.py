@@ -1,4 +1,4 @@
-"""Make what a reader learns from out of a data set: questions beside passages, answered or not."""
+"""Build training rows of a reader from a data set: questions with passages, answered or not."""
 
 import re
 from collections import defaultdict
@@ -10,7 +10,7 @@ from corpus.sentences import sentence_spans
 from evaluation.datasets import DataSet, GoldDocument, GoldQuestion
 
 MOST_CHARS = 900
-# Of a question that a rule or another passage made unanswerable: some are answered all the same.
+# Weight of a question made unanswerable by a rule or another passage: some are still answerable.
 MADE_WEIGHT = 0.5
 OTHER_PASSAGE_SHARE = 2 / 3
 NEGATION_SHARE = 0.25
@@ -39,13 +39,13 @@ NEGATIONS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ReaderRow:
-    """A question beside a passage, and what is right of the two.
+    """A question with a passage, and the gold reading.
 
     Attributes:
-        heading: The title of the passage's document.
-        spans: Where the passage answers, half-open, in characters; empty where it does not, None
-            where that it does is all that is known.
-        weight: What the row counts for in the loss.
+        heading: Title of the passage's document.
+        spans: Half-open character spans of the answer; empty if there is none, None if the span is
+            unknown.
+        weight: Weight in the loss.
     """
 
     question: str
@@ -57,11 +57,11 @@ class ReaderRow:
 
 
 def make_rows(dataset: DataSet, *, seed: int = 0) -> list[ReaderRow]:
-    """Return the rows of a data set, the same for the same seed.
+    """Return the rows of a data set, deterministic for a seed.
 
-    A question that its document answers is there with the passage that holds the answer, word for
-    word; beside it the question with a word exchanged, and the question with another passage of
-    the same title. One that has no answer is there with the passage that looks most like one.
+    An answerable question is paired with the passage that contains the answer verbatim; also with a
+    word replaced, and with another passage of the same title. An unanswerable one is paired with
+    the most similar passage.
     """
     draw = Random(seed)  # noqa: S311  (no secret)
     passages = {document.id: _passages(document.text) for document in dataset.documents}
@@ -83,9 +83,9 @@ def make_rows(dataset: DataSet, *, seed: int = 0) -> list[ReaderRow]:
     return rows
 
 
-def exchange_word(question: str, names: Sequence[str], draw: Random) -> str | None:
-    """Return the question with a name, a number or a word exchanged; None where none can be."""
-    ways = [_exchange_name, _exchange_number, _exchange_opposite]
+def replace_word(question: str, names: Sequence[str], draw: Random) -> str | None:
+    """Return the question with a name, number or word replaced, or None."""
+    ways = [_replace_name, _replace_number, _replace_opposite]
     draw.shuffle(ways)
     if draw.random() < NEGATION_SHARE:
         ways.append(_negate)
@@ -94,7 +94,7 @@ def exchange_word(question: str, names: Sequence[str], draw: Random) -> str | No
 
 
 def _passages(text: str) -> list[str]:
-    """Cut between sentences, at most ``MOST_CHARS`` where the sentences allow it."""
+    """Cut between sentences, at ``MOST_CHARS`` where possible."""
     spans: list[tuple[int, int]] = []
     for start, end in sentence_spans(text):
         if spans and end - spans[-1][0] <= MOST_CHARS:
@@ -128,7 +128,7 @@ def _unanswered(
     row: ReaderRow, *, names: Sequence[str], others: Sequence[str], draw: Random
 ) -> Iterator[ReaderRow]:
     made = replace(row, is_answered=False, spans=(), weight=MADE_WEIGHT)
-    changed = exchange_word(row.question, names, draw)
+    changed = replace_word(row.question, names, draw)
     if changed is not None:
         yield replace(made, question=changed)
     if others and draw.random() < OTHER_PASSAGE_SHARE:
@@ -137,7 +137,7 @@ def _unanswered(
 
 
 def _without(passages: Sequence[str], answers: Sequence[str]) -> list[str]:
-    """Return the passages that hold none of the answers; none at all where no answer is known."""
+    """Return the passages without an answer; none if no answer is known."""
     wanted = [answer.lower() for answer in answers if answer]
     if not wanted:
         return []
@@ -165,7 +165,7 @@ def _shared_words(left: str, right: str) -> int:
     return len(set(_WORD.findall(left.lower())) & set(_WORD.findall(right.lower())))
 
 
-def _exchange_name(question: str, names: Sequence[str], draw: Random) -> str | None:
+def _replace_name(question: str, names: Sequence[str], draw: Random) -> str | None:
     found = list(_NAME.finditer(question))
     if not found:
         return None
@@ -181,7 +181,7 @@ def _exchange_name(question: str, names: Sequence[str], draw: Random) -> str | N
     return _put(question, old, draw.choice(others)) if others else None
 
 
-def _exchange_number(question: str, names: Sequence[str], draw: Random) -> str | None:
+def _replace_number(question: str, names: Sequence[str], draw: Random) -> str | None:
     found = list(_NUMBER.finditer(question))
     if not found:
         return None
@@ -190,15 +190,15 @@ def _exchange_number(question: str, names: Sequence[str], draw: Random) -> str |
     return _put(question, old, str(value + draw.randint(1, max(3, value // 20))))
 
 
-def _exchange_opposite(question: str, names: Sequence[str], draw: Random) -> str | None:
-    return _exchange_by(question, OPPOSITES, draw)
+def _replace_opposite(question: str, names: Sequence[str], draw: Random) -> str | None:
+    return _replace_by(question, OPPOSITES, draw)
 
 
 def _negate(question: str, names: Sequence[str], draw: Random) -> str | None:
-    return _exchange_by(question, NEGATIONS, draw)
+    return _replace_by(question, NEGATIONS, draw)
 
 
-def _exchange_by(question: str, table: Mapping[str, str], draw: Random) -> str | None:
+def _replace_by(question: str, table: Mapping[str, str], draw: Random) -> str | None:
     found = [match for match in _LOWER_WORD.finditer(question) if match.group() in table]
     if not found:
         return None

@@ -1,4 +1,4 @@
-"""Show results: as a table in the terminal, as a page with plots."""
+"""Render results: as terminal tables, and as a page with plots."""
 
 import json
 import os
@@ -22,7 +22,7 @@ from evaluation.results import ANSWERS, RETRIEVAL, Observation, Result, Share
 
 
 def print_result(result: Result, *, console: Console) -> None:
-    """Print every figure with its n and interval, then the times of the nodes."""
+    """Print all metrics with n and interval, then the timings of the nodes."""
     counts = ", ".join(f"{count} {name}" for name, count in result.counts.items())
     console.print(f"{result.dataset}: {counts}; k {result.k}; collection {result.collection}")
     table = Table("figure", *map(_right, ("value", "95 % interval", "n")))
@@ -42,7 +42,7 @@ def print_result(result: Result, *, console: Console) -> None:
 
 
 def print_kinds(result: Result, *, console: Console) -> None:
-    """Print, by kind of question, what was right and where the others were lost."""
+    """Print results by kind of question, and where others were lost."""
     if not result.by_kind:
         return
     heads = [name.replace("_", " ") for name in BY_KIND]
@@ -54,7 +54,7 @@ def print_kinds(result: Result, *, console: Console) -> None:
 
 
 def print_thresholds(result: Result, *, console: Console) -> None:
-    """Print what would be said, and how much of it right, at several thresholds."""
+    """Print answer rate and accuracy at several thresholds."""
     if not result.thresholds:
         return
     table = Table(*map(_right, THRESHOLD_HEADS), title="If PKB_ANSWER_FROM were another")
@@ -67,7 +67,7 @@ THRESHOLD_HEADS = ("said from", "said", "right, of what is said", "answered righ
 
 
 def threshold_cells(result: Result) -> list[tuple[str, ...]]:
-    """Return the cells of a row a threshold, in the order of ``THRESHOLD_HEADS``."""
+    """Return the cells of a threshold row, in the order of ``THRESHOLD_HEADS``."""
     return [
         (
             f"{row.answer_from:.1f}",
@@ -84,13 +84,13 @@ def _share(share: Share | None) -> str:
 
 
 def with_total(by_kind: Mapping[str, Mapping[str, int]]) -> dict[str, Mapping[str, int]]:
-    """Return the counts of each kind, and behind them those of ``all``."""
+    """Return the counts of each kind, and then the totals as ``all``."""
     total = {name: sum(counts[name] for counts in by_kind.values()) for name in BY_KIND}
     return {**by_kind, "all": total}
 
 
 def print_differences(differences: Sequence[Difference], *, console: Console) -> None:
-    """Print what changed from one configuration to the other, and how likely chance is."""
+    """Print the differences of two configurations, with p-values."""
     names = ("before", "after", "change", "p", "n")
     table = Table("figure", *map(_right, names), title="Paired randomization test")
     for seen in differences:
@@ -114,7 +114,7 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-# What is shown first stands first: what may be trusted.
+# The most important metrics come first.
 PLOTS = ("risk_coverage", "reliability", "recall", "latency")
 WIDTH_IN, HEIGHT_IN, DPI = 5.6, 4.0, 110
 
@@ -123,7 +123,7 @@ Drawing = Callable[[Axes, Result], None]
 
 
 def draw_plots(result: Result) -> dict[str, bytes]:
-    """Return the PNG of each plot that the result has something for, by file name."""
+    """Return the PNG of each available plot by file name."""
     plots: dict[str, tuple[str, Drawing]] = {}
     if _given(result.observations.get(ANSWERS, {})):
         plots["risk_coverage"] = "Risk and coverage", _draw_risk
@@ -136,7 +136,7 @@ def draw_plots(result: Result) -> dict[str, bytes]:
 
 
 def _draw(result: Result, title: str, draw: Drawing) -> bytes:
-    # A figure without pyplot: nothing global is left behind, and no display is looked for.
+    # Without pyplot there is no global state and no display.
     from matplotlib.figure import Figure  # noqa: PLC0415  (it takes half a second to import)
 
     figure = Figure(figsize=(WIDTH_IN, HEIGHT_IN), dpi=DPI, layout="constrained")
@@ -200,11 +200,11 @@ REPORT_FILE = "report.html"
 
 @dataclass(frozen=True, slots=True)
 class KeptResult:
-    """The latest result of one data set and where its files are.
+    """The latest result of a data set, and the folder of its files.
 
     Attributes:
-        report: The self-contained HTML page, if it was written.
-        plots: The PNG files, by name.
+        report: Self-contained HTML page, if it exists.
+        plots: PNG files by name.
     """
 
     result: Result
@@ -222,12 +222,12 @@ class KeptResult:
 
 
 def results_folder(dataset: str) -> Path:
-    """Return where the latest result of a data set is kept."""
+    """Return the folder of a data set's latest result."""
     return Path(settings.PKB_EVALUATIONS_DIR) / dataset
 
 
 def latest_results() -> list[KeptResult]:
-    """Return the latest result of each data set, newest first; unreadable files are left out."""
+    """Return the latest result of each data set, newest first; skip unreadable files."""
     root = Path(settings.PKB_EVALUATIONS_DIR)
     kept = [_read_kept(path) for path in sorted(root.glob(f"*/{RESULT_FILE}"))]
     found = [result for result in kept if result is not None]
@@ -243,9 +243,9 @@ def _read_kept(path: Path) -> KeptResult | None:
 
 
 def keep_result(result: Result) -> Path:
-    """Keep a result as the latest of its data set, with page and plots; return its folder.
+    """Store a result as the latest of its data set, with page and plots; return the folder.
 
-    Each file is replaced whole: a reader sees the old one or the new one.
+    Each file is replaced atomically.
     """
     folder = results_folder(result.dataset)
     write_report(result, folder)
@@ -270,7 +270,7 @@ def write_report(result: Result, folder: Path) -> None:
 
 
 def render_report(result: Result, plots: Mapping[str, bytes]) -> str:
-    """Return one HTML page that needs no other file."""
+    """Return a self-contained HTML page."""
     images = {
         name.removesuffix(".png").replace("_", " "): b64encode(image).decode()
         for name, image in plots.items()

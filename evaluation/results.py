@@ -1,4 +1,4 @@
-"""What an evaluation found: figures with intervals, and what each question gave."""
+"""Results of an evaluation: metrics with intervals, and observations of each question."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -6,7 +6,7 @@ from typing import Any, Self
 
 RETRIEVAL, ANSWERS, CLAIMS = "retrieval", "answers", "claims"
 MODES = (RETRIEVAL, ANSWERS, CLAIMS)
-# Questions of another data set, asked beside the answers where one is named.
+# Questions of another data set, if one is given.
 FOREIGN = "foreign"
 
 Observation = Mapping[str, float]
@@ -22,13 +22,13 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measured value.
+    """A metric's value.
 
     Attributes:
         mode: ``retrieval``, ``answers``, ``foreign`` or ``claims``.
-        value: None where no question bears on it.
+        value: None if no question counts.
         low: Lower end of the 95 % bootstrap interval; ``high`` the upper one.
-        n: Questions that bear on it.
+        n: Questions that count.
         better: ``higher`` or ``lower``.
     """
 
@@ -48,12 +48,12 @@ Share = tuple[float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class ThresholdRow:
-    """What would be said if ``PKB_ANSWER_FROM`` were another.
+    """The effect of another ``PKB_ANSWER_FROM``.
 
     Attributes:
-        said_count: Answers that would be given.
-        said_right: Share of them that is right; None where none would be given.
-        answered_right: Share of the answerable questions; None where there are none.
+        said_count: Answers given.
+        said_right: Share of them that is right; None without answers.
+        answered_right: Share of answerable questions answered right; None without any.
     """
 
     answer_from: float
@@ -71,19 +71,19 @@ class ThresholdRow:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One evaluation of one configuration.
+    """The evaluation of one configuration.
 
     Attributes:
-        dataset: Name of the data set, or ``collection-C`` for the owner's own questions.
-        collection: What was searched.
+        dataset: Name of the data set, or ``collection-C`` for accepted questions.
+        collection: The searched collection.
         created_at: ISO 8601 with zone.
-        k: Passages an answer is made from, and the depth of recall@k.
-        counts: Documents, queries, questions.
-        settings: What was in force, by the environment's names.
+        k: Passages for an answer, and the depth of recall@k.
+        counts: Numbers of documents, queries and questions.
+        settings: Active settings by environment name.
         timings: Median and 95th percentile of each node, in ms.
-        by_kind: Of each kind of question, how many were right and where the others were lost.
-        thresholds: What would be said at several values of ``PKB_ANSWER_FROM``.
-        notes: What a reader must know to read the figures right.
+        by_kind: For each kind of question, how many were right, and where others were lost.
+        thresholds: Results at several values of ``PKB_ANSWER_FROM``.
+        notes: Caveats for readers.
     """
 
     dataset: str

@@ -1,4 +1,4 @@
-"""Have a data set's questions and claims answered, and keep what came."""
+"""Run a data set's questions and claims, and record the results."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,17 +19,17 @@ from qa.sessions import CONTEXT_MESSAGES, CONTEXT_TOKENS, trim_history
 from qa.types import Answer, Citation, Exchange, Passage, Query
 from qa.verify_claim import verify_claim
 
-# What data sets call it that a text holds a claim up, or speaks against it; all else is neither.
+# Labels of data sets for support and contradiction; all others mean neither.
 SUPPORTED = frozenset({"SUPPORT", "SUPPORTS", "SUPPORTED"})
 CONTRADICTED = frozenset({"CONTRADICT", "CONTRADICTS", "CONTRADICTED", "REFUTES", "REFUTED"})
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A claim beside one text.
+    """A claim with one text.
 
     Attributes:
-        label: What the text is to the claim, in capital letters.
+        label: Relation of the text to the claim, in upper case.
     """
 
     id: str
@@ -39,7 +39,7 @@ class Pair:
 
 
 def pair_claims(claims: Sequence[Claim], documents: Sequence[GoldDocument]) -> tuple[Pair, ...]:
-    """Return each claim beside each of its texts.
+    """Return each claim paired with each of its texts.
 
     An evidence is ``{text}``, ``{rationales: [[{text}]]}`` or ``{doc_id}`` of the corpus, with a
     ``label`` or the claim's own.
@@ -57,7 +57,7 @@ def _pairs_of(claim: Claim, corpus: Mapping[str, str]) -> Iterator[Pair]:
 
 
 def _text_of(evidence: Mapping[str, Any]) -> str:
-    """Return the evidence's own text, or the sentences of its rationales."""
+    """Return the evidence's text, or the sentences of its rationales."""
     if "text" in evidence:
         return str(evidence["text"])
     sentences = [each for group in evidence.get("rationales") or [] for each in group]
@@ -67,7 +67,7 @@ def _text_of(evidence: Mapping[str, Any]) -> str:
 def run_claims(
     pairs: Sequence[Pair], *, context: QAContext, progress: Progress
 ) -> dict[str, Observation]:
-    """Check each claim against its text, and note verdict and score.
+    """Check each claim against its text; record verdict and score.
 
     Raises:
         BackendError: A model failed.
@@ -91,10 +91,10 @@ def run_claims(
     return observed
 
 
-# Passages that a ranking is read from, the most that /search gives: several may be of one document.
+# Passages of a ranking, the maximum of /search: several may be of one document.
 SEARCH_DEPTH = 50
-# An answer without a gold answer's words is right from this share of shared words on: long gold
-# answers are said in other words.
+# Minimum share of shared words of a right answer without a gold answer's exact words: long gold
+# answers get paraphrased.
 RIGHT_FROM_F1 = 0.5
 
 Ids = Mapping[str, Sequence[str]]
@@ -110,7 +110,7 @@ def run_queries(
     context: QAContext,
     progress: Progress,
 ) -> dict[str, Observation]:
-    """Search for each query and judge the order of the documents.
+    """Search each query, and judge the ranking of documents.
 
     Raises:
         BackendError: A model failed.
@@ -149,7 +149,7 @@ def _in_order(keys: Iterator[str]) -> list[str]:
 
 
 def _passage_rank(query: GoldQuery, passages: Sequence[Passage], ids: Ids) -> float:
-    """Return 1 / rank of the first passage that says the answer; 0 if none of ten does."""
+    """Return 1 / rank of the first passage with the answer; 0 if none of ten has it."""
     for rank, passage in enumerate(passages[:NDCG_DEPTH], start=1):
         is_gold = any(key in query.relevant for key in ids.get(passage.document_id, ()))
         if is_gold and contains_gold(passage.text, query.answers):
@@ -166,9 +166,9 @@ def run_questions(
     context: QAContext,
     progress: Progress,
 ) -> dict[str, Observation]:
-    """Ask each question and judge the answer, its citations and its confidence.
+    """Ask each question; judge the answer, its citations and its confidence.
 
-    The stored answers are removed again: nobody asked for them.
+    The stored answers are deleted afterwards.
 
     Raises:
         BackendError: A model failed.
@@ -194,9 +194,9 @@ def run_questions(
 
 
 def recall_turns(turns: Sequence[Turn], *, context: QAContext) -> tuple[Exchange, ...]:
-    """Return a conversation as a chat remembers it: its last exchanges, follow-ups completed.
+    """Return a conversation as a chat stores it: the last turns, follow-ups completed.
 
-    The answers are the data set's, not those that would have been given.
+    The answers come from the data set.
     """
     history: list[Exchange] = []
     for turn in turns:
@@ -212,7 +212,7 @@ def _recall(history: Sequence[Exchange]) -> list[Exchange]:
 
 
 def judge_answer(question: GoldQuestion, answered: AnsweredQuestion, *, ids: Ids) -> Observation:
-    """Note of one answer all that figures are made from."""
+    """Return the observations of one answer for all metrics."""
     answer = answered.answer
     given = not answer.abstained
     gold = question.answers if question.is_answerable else ()
@@ -258,12 +258,12 @@ def judge_answer(question: GoldQuestion, answered: AnsweredQuestion, *, ids: Ids
 
 
 def _says(text: str, gold: Sequence[str]) -> bool:
-    """Return whether a text gives one of the answers; without any it does not."""
+    """Return whether a text contains one of the answers; False without answers."""
     return bool(contains_gold(text, gold)) or token_f1(text, gold) >= RIGHT_FROM_F1
 
 
 def _shows(answer: Answer, gold: Sequence[str]) -> bool:
-    """Return whether a passage that was cited, or shown as close, says it."""
+    """Return whether a cited or listed passage contains it."""
     passages = [citation.passage for citation in answer.citations]
     passages += [close.passage for close in answer.closest]
     return any(contains_gold(passage.text, gold) for passage in passages)
@@ -274,7 +274,7 @@ def _ids_of(citation: Citation, ids: Ids) -> Sequence[str]:
 
 
 def count_altered(citations: Sequence[Citation]) -> int:
-    """Return how many quotes are not, character for character, the span they name."""
+    """Return how many quotes differ from their span in the document."""
     wanted = {citation.passage.document_id for citation in citations}
     rows = Document.objects.filter(pk__in=wanted).only("raw_text", "content_sha256")
     texts = {(str(row.pk), row.content_sha256): row.raw_text for row in rows}

@@ -1,4 +1,4 @@
-"""Train a reader's adapter and heads, so that a run that breaks off goes on where it was."""
+"""Train a reader's adapter and heads; an interrupted run resumes."""
 
 import hashlib
 import math
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
 WEIGHT_DECAY = 0.01
 WARM_UP_SHARE = 0.1
 LONGEST_GRADIENT = 1.0
-# Parts of the loss beside that of the logit.
+# Weights of the span losses relative to the logit loss.
 QUESTION_SHARE, SPAN_SHARE = 0.5, 0.25
-# A span that was pointed out wrongly must not outweigh a batch.
+# Caps a span loss, so that a wrong label does not dominate a batch.
 MOST_SPAN_LOSS = 50.0
-# Batches whose rows are sorted by length together: little is padded, and all are still mixed.
+# Batches sorted by length together: little padding, but still mixed.
 _SORTED_BATCHES = 16
 _OUT = -1e4
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a reader is trained.
+    """Training options.
 
     Attributes:
-        headings: The share of passages before which their heading stands.
-        save_every: Steps after which the work done so far is kept.
+        headings: Share of passages with their heading in front.
+        save_every: Steps between checkpoints.
     """
 
     epochs: int = 3
@@ -57,7 +57,7 @@ class Recipe:
 class Trained(NamedTuple):
     """
     Attributes:
-        losses: Of the steps that this run took, in order.
+        losses: Losses of this run's steps, in order.
     """
 
     weights: Weights
@@ -65,7 +65,7 @@ class Trained(NamedTuple):
 
 
 class _Example(NamedTuple):
-    """A row in tokens; ``starts`` and ``ends`` are where its answer may, None if not known."""
+    """A tokenized row; ``starts`` and ``ends`` are allowed answer tokens, None if unknown."""
 
     pair: Pair
     row: ReaderRow
@@ -81,11 +81,11 @@ def train_reader(
     recipe: Recipe,
     progress: Progress,
 ) -> Trained:
-    """Train on all rows, from the last checkpoint of the same rows and recipe if there is one.
+    """Train on all rows; resume from a checkpoint of the same rows and recipe.
 
     Args:
         folder: The cross-encoder, ``model.onnx`` and ``tokenizer.json``.
-        checkpoints: Where the work so far is kept; what belongs to this run is removed at its end.
+        checkpoints: Folder of checkpoints; those of this run are deleted at its end.
 
     Raises:
         BackendError: The model or the checkpoint is broken.
@@ -106,7 +106,7 @@ def train_reader(
             for step, batch in enumerate(batches, start=epoch * per_epoch):
                 if step < done:
                     continue
-                # Of the step and nothing before it, so that nothing is lost when a run breaks off.
+                # Depends only on the step, so that an interrupted run loses nothing.
                 torch.manual_seed(recipe.seed + step + 1)
                 _set_rate(optimizer, recipe.learning_rate * _rate_share(step, total))
                 losses.append(_take_step(model, optimizer, batch, device))
@@ -130,7 +130,7 @@ def _trained(model: ReaderModel) -> list[torch.nn.Parameter]:
 
 
 def _resume(model: ReaderModel, optimizer: torch.optim.AdamW, kept: Path) -> int:
-    """Return how many steps were taken before."""
+    """Return the number of steps already taken."""
     if not kept.is_file():
         return 0
     try:
@@ -171,7 +171,7 @@ def _encode(
 def _answer_tokens(
     pair: Pair, row: ReaderRow, lead: int
 ) -> tuple[list[int] | None, list[int] | None]:
-    """Return the tokens at which the answer may start and end; both None if it is not known."""
+    """Return allowed start and end tokens; None for both if unknown."""
     if row.spans is None:
         return None, None
     if not row.spans:
@@ -184,7 +184,7 @@ def _answer_tokens(
             for i, (s, e) in enumerate(pair.spans)
             if e > start + lead and s < end + lead
         ]
-        # In a passage of many sentences, as some sets name them, it may be anywhere.
+        # Some sets give a passage of many sentences; the answer may be anywhere.
         is_wide = len(inside) > MOST_SPAN_TOKENS
         starts += inside if is_wide else inside[:1]
         ends += inside if is_wide else inside[-1:]
@@ -192,7 +192,7 @@ def _answer_tokens(
 
 
 def _batches(examples: list[_Example], recipe: Recipe, epoch: int) -> Iterator[list[_Example]]:
-    """Yield batches of like length in a random order, the same for the same seed and epoch."""
+    """Yield batches of similar length in random order, deterministic for seed and epoch."""
     draw = Random(f"order {recipe.seed} {epoch}")  # noqa: S311  (no secret)
     draw.shuffle(examples)
     size, batches = recipe.batch_size, []
@@ -205,7 +205,7 @@ def _batches(examples: list[_Example], recipe: Recipe, epoch: int) -> Iterator[l
 
 
 def _rate_share(step: int, total: int) -> float:
-    """Rise to 1, then fall to 0, both in a straight line."""
+    """Return the learning rate factor: linear warm-up to 1, then linear decay to 0."""
     warm = max(1.0, WARM_UP_SHARE * total)
     return (step + 1) / warm if step + 1 < warm else (total - step) / max(1.0, total - warm + 1)
 
@@ -269,7 +269,7 @@ def _answered_loss(logit: torch.Tensor, wanted: torch.Tensor, weight: torch.Tens
 
 
 def _missed(logits: torch.Tensor, right: Sequence[list[int] | None]) -> torch.Tensor:
-    """Return for each row minus the log of the share that right tokens have; 0 if not known."""
+    """Return minus the log of the share of right tokens for each row; 0 if unknown."""
     is_right = torch.zeros(logits.shape, dtype=torch.bool)
     is_known = torch.tensor([tokens is not None for tokens in right])
     for i, tokens in enumerate(right):

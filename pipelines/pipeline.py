@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-# kfp is not in the environment that mypy looks into.
+# kfp is not installed where mypy runs.
 from kfp import (  # type: ignore[import-not-found, import-untyped, unused-ignore]
     compiler,
     dsl,
@@ -26,7 +26,7 @@ from kfp import (  # type: ignore[import-not-found, import-untyped, unused-ignor
 )
 
 DEFAULT_IMAGES = ("pkb-load:local", "pkb-embed:local")
-# Nothing runs in it; kfp's local runner warns of images that are not called so.
+# Unused; kfp's local runner warns about other image names.
 LOCAL_IMAGES = ("python", "python")
 SECRET = "pkb"  # noqa: S105  (the name of a Kubernetes secret)
 SECRET_KEY_TO_ENV = {"DATABASE_URL": "DATABASE_URL"}
@@ -36,7 +36,7 @@ BATCH_SIZE = 32
 
 
 def load(path: str, collection: str, tags: list[str], chunks: dsl.Output[dsl.Dataset]) -> None:
-    """Write the chunks of a folder; files that fail are named there, and do not stop it."""
+    """Write the chunks of a folder; failed files are listed and do not stop it."""
     import json  # noqa: PLC0415  (a step's source is all that travels)
     import os  # noqa: PLC0415
     import shlex  # noqa: PLC0415
@@ -47,7 +47,7 @@ def load(path: str, collection: str, tags: list[str], chunks: dsl.Output[dsl.Dat
     labels = [part for tag in tags for part in ("--tag", tag)]
     output = ["--output", chunks.path, "--collection", collection]
     done = subprocess.run([*manage, "load", path, *output, *labels], check=False)  # noqa: S603
-    # 1 says that some files failed; where the step itself failed, there is no artifact.
+    # Exit code 1 means that some files failed; if the step failed, there is no artifact.
     if done.returncode not in {0, 1} or not Path(chunks.path).is_file():
         raise SystemExit(f"manage.py load ended with {done.returncode}")
     written = json.loads(Path(chunks.path).read_text(encoding="utf-8"))
@@ -56,7 +56,7 @@ def load(path: str, collection: str, tags: list[str], chunks: dsl.Output[dsl.Dat
 
 
 def embed(chunks: dsl.Input[dsl.Dataset], collection: str, batch_size: int) -> None:
-    """Encode the chunks and store them; run again, it stores nothing twice."""
+    """Embed and store the chunks; running it again stores nothing twice."""
     import os  # noqa: PLC0415
     import shlex  # noqa: PLC0415
     import subprocess  # noqa: PLC0415
@@ -72,7 +72,7 @@ def build_pipeline(images: tuple[str, str], *, on_cluster: bool) -> Any:
     """Return the pipeline.
 
     Args:
-        images: Of the two steps; they have kfp, so nothing is installed when a step starts.
+        images: Images of the two steps; they contain kfp, so nothing is installed at the start.
         on_cluster: Whether the steps get the secret and the volume that
             pipelines/README.md sets up.
     """
@@ -88,7 +88,7 @@ def build_pipeline(images: tuple[str, str], *, on_cluster: bool) -> Any:
         loaded = load_step(path=path, collection=collection, tags=tags)
         chunks = loaded.outputs["chunks"]
         embedded = embed_step(chunks=chunks, collection=collection, batch_size=batch_size)
-        # What a folder holds and what is stored change without an argument changing.
+        # Caching is off: the folder and the database change without an argument changing.
         loaded.set_caching_options(enable_caching=False)
         embedded.set_caching_options(enable_caching=False)
         if on_cluster:
@@ -110,7 +110,7 @@ def compile_pipeline(output: Path, *, images: tuple[str, str] = DEFAULT_IMAGES) 
 
 
 def run_pipeline(root: Path, **arguments: Any) -> None:
-    """Run the pipeline on this machine by kfp's local runner; artifacts are kept below ``root``.
+    """Run the pipeline with kfp's local runner; store artifacts below ``root``.
 
     Raises:
         RuntimeError: A step failed.
@@ -138,7 +138,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str]) -> int:
-    """Do what the command line says; returns the exit code."""
+    """Run the command line; return the exit code."""
     chosen = _parser().parse_args(arguments)
     if chosen.action == "compile":
         compile_pipeline(chosen.output, images=(chosen.load_image, chosen.embed_image))

@@ -1,4 +1,4 @@
-"""What every driver shares: its options, and the lines by which ``benchmarks/peers.py`` asks it.
+"""Shared parts of the drivers: options, and the line protocol of ``benchmarks/peers.py``.
 
 A driver runs in the environment of its stack, so nothing but the standard library is imported here.
 One JSON object a line, each answered by one, the first told by the driver itself::
@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
-# Hits that each stack is asked for: the depth of the measures.
+# Hits requested from each stack: the depth of the metrics.
 HITS = 10
-# What a reranker is given to put in order: as many as pkb does.
+# Candidates of a reranker: as many as in pkb.
 RERANKED = 20
 # MiniLM reads 256 tokens, of which 2 are its own; a word of English text is 1.3, of science 1.5.
 CHUNK_TOKENS, CHUNK_WORDS, OVERLAP = 240, 160, 20
@@ -28,21 +28,21 @@ Documents = Sequence[tuple[str, str]]
 
 
 class Stack(Protocol):
-    """A stack with nothing in it yet."""
+    """An empty stack."""
 
     @property
     def ways(self) -> Sequence[str]:
-        """Of searching, by name; the first needs the least memory, and is warmed up first."""
+        """Return the search modes; the first needs the least memory, and is warmed up first."""
 
     def load(self, documents: Documents) -> None:
-        """Take (id, text) in, and make whatever index a search needs."""
+        """Ingest (id, text) pairs, and build the index."""
 
     def ask(self, question: str, *, way: str) -> Iterable[str]:
-        """Return the documents' ids, best first; one may stand there again."""
+        """Return document ids, best first, possibly repeated."""
 
 
 def parse_options() -> argparse.Namespace:
-    """Return the options: folders of the two models, an empty folder, and addresses of servers."""
+    """Return the options: two model folders, an empty folder, and server addresses."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", required=True)
     parser.add_argument("--reranker", required=True)
@@ -54,7 +54,7 @@ def parse_options() -> argparse.Namespace:
 
 def serve(stack: Stack) -> None:
     """Answer line by line, until there are no more."""
-    # What a library prints must not stand between the answers.
+    # Output of libraries must not mix with the answers.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     converse(stack, sys.stdin, answers)
@@ -74,5 +74,5 @@ def _answer_all(stack: Stack, lines: Iterable[str]) -> Iterator[Mapping[str, Any
             stack.load(documents)
             yield {"loaded": len(documents)}
         else:
-            # A document of several hits has the place of its first.
+            # A document with several hits takes the rank of its first.
             yield {"ids": list(dict.fromkeys(stack.ask(said["ask"], way=said["way"])))}

@@ -1,4 +1,4 @@
-"""Vectors and scores by HTTP, for a stack that has no model of its own.
+"""HTTP server of vectors and scores, for a stack without its own models.
 
 ``python endpoint.py MODEL CROSS_ENCODER``; the first line that it writes is its address. It answers
 POST /v1/embeddings as OpenAI does, and /v1/rerank as vLLM does.
@@ -61,7 +61,7 @@ class Endpoint(BaseHTTPRequestHandler):
         return {"results": rows}
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 if __name__ == "__main__":

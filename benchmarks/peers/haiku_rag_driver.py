@@ -1,4 +1,4 @@
-"""haiku.rag: its own chunker, hybrid search of LanceDB, models behind an endpoint."""
+"""haiku.rag: its own chunker, hybrid search in LanceDB, models behind an endpoint."""
 
 import asyncio
 from collections.abc import Iterable

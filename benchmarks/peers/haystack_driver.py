@@ -1,4 +1,4 @@
-"""Haystack and pgvector: split by words, two retrievers, joined by reciprocal ranks."""
+"""Haystack and pgvector: word splitting, two retrievers joined by reciprocal ranks."""
 
 from collections.abc import Iterable
 from typing import Any

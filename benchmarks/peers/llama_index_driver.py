@@ -1,4 +1,4 @@
-"""LlamaIndex and pgvector: split by tokens, vectors and words fused by reciprocal ranks."""
+"""LlamaIndex and pgvector: token splitting, vectors and words fused by reciprocal ranks."""
 
 from collections.abc import Iterable
 

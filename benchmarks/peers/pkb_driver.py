@@ -1,4 +1,4 @@
-"""pkb without HTTP: the view and what is below it, over the database that the server filled."""
+"""pkb without HTTP: views and below, on the database that the server filled."""
 
 import os
 import sys
@@ -26,7 +26,7 @@ class InProcess:
         self.api = APIClient(SERVER_NAME="localhost")
 
     def load(self, documents: Documents) -> None:
-        """Return the server has taken them in."""
+        """Do nothing: the server has ingested them."""
 
     def ask(self, question: str, *, way: str) -> Iterable[str]:
         body = {"query": question, "top_k": HITS}

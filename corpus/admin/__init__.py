@@ -1,4 +1,4 @@
-"""The corpus in the admin; importing it registers what it shows."""
+"""The admin of the corpus; importing it registers the models."""
 
 from corpus.admin import chunks, collections, documents, jobs, rules, tags
 from corpus.admin.base import ReadOnlyAdmin

@@ -1,4 +1,4 @@
-"""What pages of the admin have in common."""
+"""Helpers shared by the admin pages."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -15,15 +15,15 @@ from unfold.forms import ActionForm
 from corpus.errors import InvalidInput
 from corpus.tags import MAX_TAG_CHARS, normalize_tags
 
-# (what goes, how many of each kind, kinds that one may not delete, rows that must stay)
+# (deleted objects, counts by kind, missing permissions, protected rows)
 Deletion = tuple[list[str], dict[str, int], set[str], list[str]]
 
-# Looks like a link, which unfold leaves to whoever writes one.
+# Styled as a link, which unfold does not do by itself.
 LINK = "text-primary-600 dark:text-primary-500"
 
 
 class ReadOnlyAdmin(ModelAdmin):
-    """Shows rows that are not written by hand."""
+    """Shows rows that are not edited by hand."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -33,32 +33,32 @@ class ReadOnlyAdmin(ModelAdmin):
 
 
 def link(url_name: str, key: object, text: object) -> SafeString:
-    """Link to a row's page in the admin."""
+    """Return a link to a row's page in the admin."""
     url = reverse(f"admin:{url_name}", args=[key])
     return format_html('<a class="{}" href="{}">{}</a>', LINK, url, text)
 
 
 def link_list(url_name: str, lookup: str, key: object, text: object) -> SafeString:
-    """Link to a list of the admin, filtered by one lookup."""
+    """Return a link to a list of the admin with one filter."""
     url = reverse(f"admin:{url_name}_changelist")
     return format_html('<a class="{}" href="{}?{}={}">{}</a>', LINK, url, lookup, key, text)
 
 
 def link_citing(lookup: str, key: object) -> SafeString:
-    """Link to the answers that cite a document or chunk."""
+    """Return a link to the answers that cite a document or chunk."""
     return link_list("qa_answer", lookup, key, "Answers")
 
 
 def counted_deletion(
     rows: Iterable[Any], *, protected: Iterable[Any] = (), **counts: int
 ) -> Deletion:
-    """Tell what a deletion takes along by counts: Django would read every row of it."""
+    """Return the counts of a deletion: Django would read every row."""
     named = {name.replace("_", " "): count for name, count in counts.items()}
     return [str(row) for row in rows], named, set(), [str(row) for row in protected]
 
 
 def tag_action_form(actions: list[str]) -> type[ActionForm]:
-    """Return the form of a list's actions with a field for a tag, which these actions take."""
+    """Return an action form with a tag field for these actions."""
     looks = {
         "class": "bg-white px-2 py-1 rounded-default text-base-700",
         "placeholder": "tag",
@@ -75,7 +75,7 @@ def tag_action_form(actions: list[str]) -> type[ActionForm]:
 
 
 def read_tag(request: HttpRequest) -> str:
-    """Return the tag that an action was given, normalized; empty after saying what is wrong."""
+    """Return the normalized tag of an action, or "" after an error message."""
     try:
         names = normalize_tags([request.POST.get("tag", "")])
     except InvalidInput as exc:

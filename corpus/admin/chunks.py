@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 from corpus.admin.base import ReadOnlyAdmin, link, link_citing
 from corpus.models import Chunk, Embedding
 
-# Of a chunk, what its name and its document's are made of.
+# The fields from which the names of a chunk and its document are built.
 LONG_FIELDS = ["text", "lexemes", "ngrams", "document__raw_text", "document__outline"]
 
 

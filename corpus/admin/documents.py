@@ -23,7 +23,7 @@ from corpus.ingestion import reingest_document
 from corpus.models import Document
 from corpus.tags import add_tags, remove_tags
 
-# Of a text of 20 million characters a browser would show nothing for a long time.
+# A browser would take long to show a text of 20 million characters.
 TEXT_SHOWN_CHARS = 50_000
 # A file and its folder.
 PATH_SHOWN_PARTS = 2
@@ -79,7 +79,7 @@ class DocumentAdmin(ReadOnlyAdmin):
 
     @admin.display(ordering="source_uri")
     def path(self, document: Document) -> SafeString:
-        """Its end, which tells most; the whole of it under the pointer."""
+        """Return the end of the path, with the full path as tooltip."""
         whole = document.file_path or document.source_uri
         before, *end = whole.rsplit("/", PATH_SHOWN_PARTS)
         is_long = before and len(end) == PATH_SHOWN_PARTS
@@ -98,7 +98,7 @@ class DocumentAdmin(ReadOnlyAdmin):
 
     @admin.display
     def text(self, document: Document) -> SafeString:
-        """With its line breaks; of a long one the beginning."""
+        """Return the beginning of the text with its line breaks."""
         shown = Document.objects.filter(pk=document.pk).slice_of_text(0, TEXT_SHOWN_CHARS)
         left = document.char_count - len(shown)
         note = f"\n\n… and {left:,} more characters on its page." if left > 0 else ""

@@ -27,7 +27,7 @@ class JobAdmin(ReadOnlyAdmin):
 
     @admin.display
     def what(self, job: Job) -> str:
-        """Return the address, or the name of the file; of several, the first and how many more."""
+        """Return the URL or file name; for several, the first and the number of others."""
         said = job.arguments
         names = [PurePath(path).name for path in said.get("paths", [])]
         first, *more = names or [said.get("address", "")]

@@ -36,7 +36,7 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]
 
 @admin.register(Rule)
 class RuleAdmin(ModelAdmin):
-    """Those of ``PKB_RULES`` are shown, and changed in its file."""
+    """Rules of ``PKB_RULES`` are read-only here, and changed in its file."""
 
     form = RuleForm
     list_display = ["name", "path", "titled", "saying", "sender", "gives", "collection", "is_set"]

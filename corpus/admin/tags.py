@@ -15,7 +15,7 @@ from corpus.tags import merge_tags, normalize_tags
 
 
 class TagForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Spells a tag as search does: another spelling would never be found."""
+    """Normalizes a tag like search does: other spellings would never be found."""
 
     class Meta:
         model = Tag
@@ -23,7 +23,7 @@ class TagForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # It is on documents of its collection. Still a field: with it names are compared.
+        # The collection cannot change, but stays a field, because names are unique in it.
         self.fields["collection"].disabled = self.instance.pk is not None
 
     def clean_name(self) -> str:
@@ -38,10 +38,10 @@ class TagForm(forms.ModelForm):  # type: ignore[type-arg]
 
 @admin.register(Tag)
 class TagAdmin(ModelAdmin):
-    """To rename a tag is to change its name: documents and chunks are linked to the tag itself."""
+    """Renaming changes only the tag's name, because documents and chunks link to the tag."""
 
     form = TagForm
-    # Methods of the fields' own names would not be asked.
+    # Methods named like the fields would not be called.
     list_display = ["name", "collection", "on_documents", "on_chunks"]
     search_fields = ["name"]
     actions = ["merge"]

@@ -1,1 +1,1 @@
-"""The HTTP doors to what is known: parse, call, render; each family of endpoints is one file."""
+"""Endpoints of the corpus: parse, call, render; one module for each resource."""

@@ -1,4 +1,4 @@
-"""The doors to collections, with what they take and show."""
+"""Endpoints and serializers of collections."""
 
 from typing import Any, ClassVar
 
@@ -140,7 +140,7 @@ class Stats(serializers.Serializer[Any]):
     ),
 )
 class CollectionsView(generics.ListAPIView[Collection]):
-    """The collections."""
+    """List and create collections."""
 
     errors: ClassVar[Errors] = {"post": [CollectionExists]}
     serializer_class = CollectionResponse
@@ -174,7 +174,7 @@ class CollectionsView(generics.ListAPIView[Collection]):
     )
 )
 class CreateView(APIView):
-    """Make an index: a collection by the name that scripts use."""
+    """Create a collection by ``index_name``, for scripts."""
 
     errors: ClassVar[Errors] = {"post": [CollectionExists]}
 
@@ -203,7 +203,7 @@ class CreateView(APIView):
     DELETE=Endpoint("delete_collection", tag="Collections", summary="Delete a collection"),
 )
 class CollectionView(APIView):
-    """One collection."""
+    """Show, change and delete one collection."""
 
     errors: ClassVar[Errors] = {
         "get": [CollectionNotFound],
@@ -243,7 +243,7 @@ def _collection_response(name: str) -> Any:
 
 @endpoint(GET=Endpoint("get_stats", tag="Documents", summary="Count documents and chunks"))
 class StatsView(APIView):
-    """How much a collection holds."""
+    """Return the size of a collection."""
 
     errors: ClassVar[Errors] = {"get": [CollectionNotFound]}
 

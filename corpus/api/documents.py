@@ -1,4 +1,4 @@
-"""The doors to documents and their chunks, with what they take and show."""
+"""Endpoints and serializers of documents and chunks."""
 
 from typing import Any, ClassVar
 from uuid import UUID
@@ -79,7 +79,7 @@ class DocumentFilter(serializers.Serializer[Any]):
 
 @endpoint(GET=Endpoint("list_documents", tag="Documents", summary="List documents"))
 class DocumentsView(generics.ListAPIView[Document]):
-    """The documents, without their text."""
+    """List the documents, without their text."""
 
     errors: ClassVar[Errors] = {"get": [CollectionNotFound]}
     serializer_class = DocumentResponse
@@ -108,7 +108,7 @@ class DocumentsView(generics.ListAPIView[Document]):
     DELETE=Endpoint("delete_document", tag="Documents", summary="Delete a document"),
 )
 class DocumentView(APIView):
-    """One document."""
+    """Show and delete one document."""
 
     @extend_schema(responses={200: DocumentResponse})
     def get(self, request: Request, document_id: UUID) -> Response:
@@ -134,7 +134,7 @@ class PlainTextRenderer(BaseRenderer):
 
 @endpoint(GET=Endpoint("get_text", tag="Documents", summary="Get a document's text"))
 class DocumentTextView(APIView):
-    """The stored text that all offsets refer to."""
+    """Return the stored text that all offsets refer to."""
 
     renderer_classes = [JSONRenderer, PlainTextRenderer]
 
@@ -146,7 +146,7 @@ class DocumentTextView(APIView):
 
 @endpoint(GET=Endpoint("list_chunks", tag="Documents", summary="List a document's chunks"))
 class DocumentChunksView(generics.ListAPIView[Chunk]):
-    """The chunks of a document, in order."""
+    """List the chunks of a document, in order."""
 
     serializer_class = ChunkResponse
     pagination_class = OrdinalPagination
@@ -158,7 +158,7 @@ class DocumentChunksView(generics.ListAPIView[Chunk]):
 
 @endpoint(GET=Endpoint("get_chunk", tag="Documents", summary="Get a chunk"))
 class ChunkView(APIView):
-    """One chunk."""
+    """Return one chunk."""
 
     @extend_schema(responses={200: ChunkResponse})
     def get(self, request: Request, chunk_id: UUID) -> Response:

@@ -1,4 +1,4 @@
-"""Serializer fields that take their own JSON type and nothing that looks like it."""
+"""Serializer fields that accept only their own JSON type."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -15,7 +15,7 @@ from corpus.times import EARLIEST, LATEST, is_storable_time
 
 
 class StrictCharField(serializers.CharField):
-    """A JSON string; numbers are not turned into text, and blanks around it count."""
+    """A JSON string; numbers are not converted, and whitespace is kept."""
 
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):
@@ -26,7 +26,7 @@ class StrictCharField(serializers.CharField):
 
 
 class StrictIntegerField(serializers.IntegerField):
-    """A JSON whole number, which 2.0 is too; a string or a truth value is none."""
+    """A JSON integer, or a float like 2.0; no string or boolean."""
 
     def to_internal_value(self, data: Any) -> int:
         is_whole = isinstance(data, int) or (isinstance(data, float) and data.is_integer())
@@ -36,7 +36,7 @@ class StrictIntegerField(serializers.IntegerField):
 
 
 class StrictBooleanField(serializers.BooleanField):
-    """A JSON truth value."""
+    """A JSON boolean."""
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, bool):
@@ -45,7 +45,7 @@ class StrictBooleanField(serializers.BooleanField):
 
 
 class StrictFloatField(serializers.FloatField):
-    """A JSON number; a string or a truth value is none."""
+    """A JSON number; no string or boolean."""
 
     def to_internal_value(self, data: Any) -> float:
         if isinstance(data, (bool, str)):
@@ -54,7 +54,7 @@ class StrictFloatField(serializers.FloatField):
 
 
 class UncheckedCharField(StrictCharField):
-    """Text that is judged later: it may be empty, blank, or hold any character."""
+    """Text that is validated later: it may be empty, blank, or contain any character."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(allow_blank=True, trim_whitespace=False, **kwargs)
@@ -74,13 +74,13 @@ class CollectionNameField(serializers.RegexField):
 
 
 class QualifiedNameField(CollectionNameField):
-    """What a collection that is there is called: ``handbook``, or Ida's ``handbook@ida``."""
+    """The name of an existing collection: ``handbook``, or ``handbook@ida`` of user ida."""
 
     pattern = QUALIFIED_NAME_PATTERN
 
 
 class ZonedDateTimeField(serializers.DateTimeField):
-    """ISO 8601 with a zone; without one the moment is not known."""
+    """ISO 8601 with a time zone; without one the time is ambiguous."""
 
     default_error_messages = {
         "naive": "A time zone is needed, such as Z or +02:00.",
@@ -92,7 +92,7 @@ class ZonedDateTimeField(serializers.DateTimeField):
             self.fail("naive")
         if not is_storable_time(value):
             self.fail("range")
-        # Postgres knows no zone that is 16 hours away; some clients do.
+        # Postgres rejects offsets of 16 hours, which some clients send.
         return value.astimezone(UTC)
 
 
@@ -104,14 +104,14 @@ class JsonObjectField(serializers.DictField):
     }
 
     def to_internal_value(self, data: Any) -> Any:
-        # Looked at first: what goes too deep, others would read by calling themselves.
+        # Checked first: other validators recurse, and fail at deep nesting.
         if not is_storable(data):
             self.fail("storable")
         return super().to_internal_value(data)
 
 
 class JsonFormField(JsonObjectField):
-    """A JSON object, written out in a field of a form."""
+    """A JSON object, serialized in a form field."""
 
     default_error_messages = {"json": "A JSON object is needed."}
 
@@ -128,7 +128,7 @@ class JsonFormField(JsonObjectField):
 
 @extend_schema_field({"$ref": "#/components/schemas/SearchFilter"})
 class FilterField(serializers.Field[Any, Any, Any, Any]):
-    """A filter, as ``corpus.filters`` describes it."""
+    """A filter of ``corpus.filters``."""
 
     def to_internal_value(self, data: Any) -> Filter:
         try:
@@ -139,7 +139,7 @@ class FilterField(serializers.Field[Any, Any, Any, Any]):
 
 
 class TagListField(serializers.ListField):
-    """Tags; in a query or a form the field repeats, in JSON it is a list of strings."""
+    """Tags; a repeated field in a query or form, a list of strings in JSON."""
 
     child = StrictCharField(allow_blank=True, max_length=1_000)
 

@@ -1,4 +1,4 @@
-"""Answer a request that comes a second time as it was answered the first time."""
+"""Answer a repeated request with the first response."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,14 +18,14 @@ MAX_KEY_CHARS = 255
 def respond_idempotently(
     key: str, *, fingerprint: Mapping[str, Any], respond: Callable[[], Response]
 ) -> Response:
-    """Return what ``respond`` answers; for a key that was answered before, that answer.
+    """Return the response of ``respond``, or the stored one of an earlier request.
 
-    Only a success is kept: a failed request may be tried again under its key.
+    Only a success is stored: a failed request may be retried with its key.
 
     Raises:
         InvalidInput: The key is too long.
-        IdempotencyKeyBusy: A request with this key is being answered now.
-        IdempotencyKeyReused: The key came with another request before.
+        IdempotencyKeyBusy: A request with this key is in progress.
+        IdempotencyKeyReused: The key was used with another request.
     """
     if not key:
         return respond()
@@ -48,7 +48,7 @@ def respond_idempotently(
 
 @transaction.atomic
 def _save_response(key: str, digest: str, response: Response) -> None:
-    """Keep an answer, unless the document that it names was deleted this moment."""
+    """Store a response, unless its document was deleted meanwhile."""
     named = response.data.get("document_id")
     if named is None or Document.objects.lock_for_key_share([str(named)]):
         IdempotentRequest.objects.create(
@@ -71,9 +71,9 @@ def _digest(fingerprint: Mapping[str, Any]) -> str:
 
 @contextmanager
 def _key_lock(key: str) -> Iterator[None]:
-    """Let one request of a key act at a time; a lock of the session, freed if it dies.
+    """Lock a key for one request at a time, with a session lock that ends with the process.
 
-    Nobody waits for it: each that did would hold a database connection meanwhile.
+    Nobody waits for it, because a waiting request would hold a database connection.
     """
     number = int.from_bytes(sha256(f"idempotency:{key}".encode()).digest()[:8], signed=True)
     with connection.cursor() as cursor:

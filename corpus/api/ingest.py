@@ -1,4 +1,4 @@
-"""The door by which texts, files and folders come in, with what it takes and shows."""
+"""The endpoint that ingests texts, files and folders, and its serializers."""
 
 from typing import Any, ClassVar
 
@@ -76,7 +76,7 @@ class IngestResponse(serializers.Serializer[Any]):
 
 
 class PartialIngestResponse(IngestResponse):
-    """Some chunks have no vector yet; a job brings them."""
+    """Some chunks have no vector yet; a job computes them."""
 
     embedded_count = serializers.IntegerField()
     status = serializers.SerializerMethodField()
@@ -102,7 +102,7 @@ KEY = {"type": "string", "maxLength": MAX_KEY_CHARS}
     )
 )
 class IngestView(APIView):
-    """Take in a text, an address, a file as multipart form data, or a folder of the server."""
+    """Ingest a text, a URL, a file as multipart form data, or a folder of the server."""
 
     errors: ClassVar[Errors] = {
         "post": [PathIngestionOff, FetchingOff, CollectionNotFound, PathNotFound, DuplicateDocument,
@@ -165,7 +165,7 @@ def _ingest(given: dict[str, Any]) -> Response:
 
 
 def _ingest_upload(upload: Any, collection: Collection, attributes: Attributes) -> StoredDocument:
-    # Plain text comes in under the bound of `text` whichever way it is sent.
+    # Plain text has the limit of `text`, however it is sent.
     is_plain = upload.content_type == "text/plain"
     return ingest_file(
         upload.read(),

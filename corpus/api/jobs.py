@@ -1,4 +1,4 @@
-"""The doors to background work and to files of the server, with what they take and show."""
+"""Endpoints and serializers of background jobs and of files on the server."""
 
 from typing import Any, ClassVar
 from uuid import UUID
@@ -44,7 +44,7 @@ PATH_CHARS = 4096
 
 
 def _path_field() -> StrictCharField:
-    # Text: a path may begin and end with spaces.
+    # Text, because a path may begin and end with spaces.
     return StrictCharField(max_length=PATH_CHARS, trim_whitespace=False)
 
 
@@ -124,7 +124,7 @@ SOURCE = "api"
 
 
 def ingest_folder(request: Request, given: dict[str, Any]) -> Response:
-    """Begin to mirror a folder below an allowed root."""
+    """Start a sync of a folder below an allowed root."""
     tags = normalize_tags(given["tags"])
     job = _start_sync(
         given["content_path"], given["collection"], given, source=given["source"], tags=tags
@@ -133,7 +133,7 @@ def ingest_folder(request: Request, given: dict[str, Any]) -> Response:
 
 
 def job_response(request: Request, job: Job) -> Response:
-    """Render a job that was taken on."""
+    """Return the 202 response of an accepted job."""
     url = reverse("job", args=[job.pk], request=request)
     return Response(JobResponse(job).data, status=202, headers={"Location": url})
 
@@ -161,7 +161,7 @@ def _start_sync(path: str, collection: str, given: dict[str, Any], **labels: Any
     )
 )
 class EncodeDocView(APIView):
-    """Take in one file of the server, at once."""
+    """Ingest one file of the server immediately."""
 
     errors: ClassVar[Errors] = {
         "post": [PathIngestionOff, CollectionNotFound, PathNotFound, UnprocessableContent]
@@ -197,7 +197,7 @@ class EncodeDocView(APIView):
     )
 )
 class EncodeBatchView(APIView):
-    """Begin to mirror a folder of the server."""
+    """Start a sync of a folder of the server."""
 
     errors: ClassVar[Errors] = {"post": [PathIngestionOff, CollectionNotFound, PathNotFound]}
 
@@ -219,7 +219,7 @@ class EncodeBatchView(APIView):
 
 @endpoint(GET=Endpoint("list_jobs", tag="Jobs", summary="List jobs"))
 class JobsView(generics.ListAPIView[Job]):
-    """The jobs, newest first."""
+    """List the jobs, newest first."""
 
     errors: ClassVar[Errors] = {"get": [CollectionNotFound]}
     serializer_class = JobResponse
@@ -242,7 +242,7 @@ class JobsView(generics.ListAPIView[Job]):
 
 @endpoint(GET=Endpoint("get_job", tag="Jobs", summary="Get a job"))
 class JobView(APIView):
-    """One job."""
+    """Return one job."""
 
     @extend_schema(responses={200: JobResponse})
     def get(self, request: Request, job_id: UUID) -> Response:
@@ -263,7 +263,7 @@ class JobRetryView(APIView):
 
 @endpoint(POST=Endpoint("cancel_job", tag="Jobs", summary="Cancel a job"))
 class JobCancelView(APIView):
-    """Stop a queued or running job after the file at work."""
+    """Stop a queued or running job after the current file."""
 
     errors: ClassVar[Errors] = {"post": [JobNotFound, JobStateConflict]}
 

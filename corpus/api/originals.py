@@ -1,4 +1,4 @@
-"""The doors to the files that documents were made from: as they are, and drawn page by page."""
+"""Endpoints of original files: the file, and images of its pages."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -32,7 +32,7 @@ from corpus.loaders import registry
 from corpus.loaders.pages import draw_page
 from corpus.models import Document
 
-# Whatever a file holds, it reaches nothing from here. Chromium's own reader shows a PDF under it.
+# A file can load nothing with this policy. Chromium's PDF viewer works under it.
 POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 PNG = "image/png"
 
@@ -50,10 +50,10 @@ class OriginalParams(serializers.Serializer[Any]):
     )
 )
 class OriginalView(APIView):
-    """The file that a document was made from.
+    """Return the original file of a document.
 
-    PDFs and plain texts are shown by a browser unless ``download`` is true; whatever else, HTML
-    and SVG above all, is only downloaded.
+    Browsers show PDFs and plain texts unless ``download`` is true; all other types, such as HTML
+    and SVG, are only downloaded.
     """
 
     errors: ClassVar[Errors] = {"get": [OriginalNotFound, OriginalChanged]}
@@ -89,7 +89,7 @@ class OriginalView(APIView):
     )
 )
 class PageView(APIView):
-    """A page of a PDF or an image, drawn with at most four million pixels."""
+    """Return a page of a PDF or an image, with at most four million pixels."""
 
     errors: ClassVar[Errors] = {
         "get": [OriginalNotFound, PageNotFound, OriginalChanged, UnreadableFile]
@@ -124,7 +124,7 @@ def _send(
         reply = HttpResponse(content(), content_type=content_type)
     reply["Content-Security-Policy"] = POLICY
     reply["X-Content-Type-Options"] = "nosniff"
-    # Asked for again each time, by the tag: after a deletion there is nothing.
+    # Revalidated each time by the tag, because the document may be deleted.
     reply["Cache-Control"] = "private, no-cache"
     reply["ETag"] = tag
     return reply

@@ -1,7 +1,7 @@
-"""Whose pages may write: our own, and those of the origins that PKB_CORS_ORIGINS names.
+"""Reject writes from pages of other origins, except those in PKB_CORS_ORIGINS.
 
-A browser sends what a page of any site tells it to, with this machine's right to reach us; it says
-in two headers where it comes from. Scripts and command lines send neither.
+A browser sends requests for any page, with the network access of its machine. Two headers name the
+page's origin; scripts and command-line clients send neither.
 """
 
 from urllib.parse import urlsplit
@@ -16,7 +16,7 @@ def is_cross_origin(*, origin: str | None, fetch_site: str | None, host: str) ->
     """Return whether a page of another origin sent a request.
 
     Args:
-        origin: Its ``Origin``; ``null``, as of a page in a sandbox, is nobody's.
+        origin: Its ``Origin``; ``null``, as from a sandboxed page, is always foreign.
         fetch_site: Its ``Sec-Fetch-Site``.
         host: Its ``Host``.
     """
@@ -27,7 +27,7 @@ def is_cross_origin(*, origin: str | None, fetch_site: str | None, host: str) ->
     scheme = "https" if settings.SECURE_PROXY_SSL_HEADER else "http"
     ours = {f"{scheme}://{host}".lower(), _without_path(settings.PKB_PUBLIC_URL)}
     if fetch_site == "same-origin":
-        # A browser says so of the scheme too; a proxy may have ended TLS without our being told.
+        # Browsers include the scheme, but a proxy may have ended TLS.
         ours |= {f"https://{host}".lower(), f"http://{host}".lower()}
     return _without_path(origin) not in ours
 

@@ -1,4 +1,4 @@
-"""What is told while the database or the disk is away, or is not that of this version."""
+"""Errors for an unavailable database or disk, or a database of another version."""
 
 import errno
 
@@ -17,19 +17,19 @@ from corpus.errors import (
 
 log = structlog.get_logger(__name__)
 
-# A pool that has no connection to give in time is an OperationalError, too.
+# A pool without a free connection raises an OperationalError too.
 _AWAY = (OperationalError, InterfaceError)
-# The disk is full, this user's part of it is, or it is read-only.
+# The disk or the user's quota is full, or the disk is read-only.
 _UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
-# Of a row; of a table: what was not migrated since its role was made is not granted to it, either.
+# Of a row; of a table: a role lacks grants on tables that were not migrated, too.
 _BY_POLICY = "row-level security policy"
 _LACKING = (errors.UndefinedTable, errors.UndefinedColumn, errors.InsufficientPrivilege)
 
 
 def translate_error(error: Exception) -> PkbError | None:
-    """Return what to tell who asked: the product's own error, or that the database is why.
+    """Return the PkbError for an exception, or None if it is unexpected.
 
-    Of that the log says how it failed. None: nobody expected this error.
+    An outage is logged with its reason.
     """
     return error if isinstance(error, PkbError) else _find_outage(error)
 
@@ -55,14 +55,14 @@ def _explain(error: ProgrammingError) -> PkbError | None:
 
 
 def _is_unwritable(error: Exception) -> bool:
-    """Return whether there is no room, for a file of ours or for Postgres'."""
+    """Return whether the disk of our files or of Postgres is full or read-only."""
     if isinstance(error, OSError):
         return error.errno in _UNWRITABLE
     return isinstance(error.__cause__, errors.DiskFull)
 
 
 def is_migrated() -> bool:
-    """Return whether the database is there and has had every migration."""
+    """Return whether the database is available and fully migrated."""
     try:
         executor = MigrationExecutor(connection)
     except DatabaseError:

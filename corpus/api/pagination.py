@@ -1,4 +1,4 @@
-"""Lists in pages that a cursor leads through, whatever is added or removed meanwhile."""
+"""Cursor pagination, stable while rows are added or removed."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,7 +16,7 @@ _LIMITS = {str(number) for number in range(1, MAX_LIMIT + 1)}
 
 
 class CreationPagination(CursorPagination):
-    """Oldest first; ``limit`` is 1 to 200, 20 if not given."""
+    """Oldest first; ``limit`` is 1 to 200, by default 20."""
 
     page_size = 20
     max_page_size = MAX_LIMIT
@@ -79,7 +79,7 @@ class OrdinalPagination(CreationPagination):
     ordering = ("ordinal",)
 
     def check_position(self, position: str) -> None:
-        # As many as the column takes.
+        # The maximum of the column.
         if not 0 <= int(position) < 2**31:
             raise ValueError(position)
 

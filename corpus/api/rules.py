@@ -1,4 +1,4 @@
-"""The doors to rules that tag documents, with what they take and show."""
+"""Endpoints and serializers of rules that tag documents."""
 
 from typing import Any, ClassVar
 from uuid import UUID
@@ -122,7 +122,7 @@ _RULE = {"name": "invoices", "path": "invoices/*", "words": ["IBAN"], "tags": ["
     ),
 )
 class RulesView(generics.ListAPIView[Rule]):
-    """The rules that hold."""
+    """List and create rules."""
 
     errors: ClassVar[Errors] = {"post": [CollectionNotFound, RuleExists]}
     serializer_class = RuleResponse
@@ -149,7 +149,7 @@ class RulesView(generics.ListAPIView[Rule]):
     DELETE=Endpoint("delete_rule", tag="Documents", summary="Delete a rule", scope=Scope.ADMIN),
 )
 class RuleView(APIView):
-    """One rule."""
+    """Change and delete one rule."""
 
     errors: ClassVar[Errors] = {
         "patch": [RuleNotFound, CollectionNotFound, RuleExists, RuleIsSet],
@@ -179,7 +179,7 @@ class RuleView(APIView):
     )
 )
 class RulePreviewView(APIView):
-    """What a rule would do with what is there; nothing is kept or changed."""
+    """Preview a rule on the stored documents; nothing is saved or changed."""
 
     @extend_schema(request=RulePreviewInput, responses={200: RulePreviewResponse})
     def post(self, request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""The doors to sites that are kept in step, with what they take and show."""
+"""Endpoints and serializers of synced websites."""
 
 from typing import Any, ClassVar
 from uuid import UUID
@@ -105,7 +105,7 @@ class RemovalParams(serializers.Serializer[Any]):
     ),
 )
 class SitesView(generics.ListAPIView[Site]):
-    """The sites and pages that are kept in step."""
+    """List and add synced sites and pages."""
 
     errors: ClassVar[Errors] = {
         "get": [FetchingOff],
@@ -147,7 +147,7 @@ class SitesView(generics.ListAPIView[Site]):
     DELETE=Endpoint("remove_site", tag="Documents", summary="Stop syncing a site"),
 )
 class SiteView(APIView):
-    """One site."""
+    """Show and remove one site."""
 
     errors: ClassVar[Errors] = {
         "get": [FetchingOff, SiteNotFound],
@@ -170,7 +170,7 @@ class SiteView(APIView):
 
 @endpoint(POST=Endpoint("refresh_site", tag="Documents", summary="Update a site now"))
 class SiteRefreshView(APIView):
-    """Bring a site in as it is today, unless that is being done."""
+    """Start a sync of a site unless one is running."""
 
     errors: ClassVar[Errors] = {"post": [FetchingOff, SiteNotFound]}
 

@@ -1,4 +1,4 @@
-"""The doors to sources: how each is, and mirroring one."""
+"""Endpoints of sources: their state, and starting a sync."""
 
 from typing import Any, ClassVar
 
@@ -35,7 +35,7 @@ class SourceSync(serializers.Serializer[Any]):
 
 @endpoint(GET=Endpoint("list_sources", tag="Jobs", summary="List sources"))
 class SourcesView(APIView):
-    """The sources that collections mirror."""
+    """List the sources that collections mirror."""
 
     @extend_schema(responses={200: SourceResponse(many=True)})
     def get(self, request: Request) -> Response:
@@ -46,7 +46,7 @@ class SourcesView(APIView):
     POST=Endpoint("sync_source", tag="Jobs", summary="Sync a source", example={"emptied": False})
 )
 class SourceSyncView(APIView):
-    """Begin to mirror a source; a sync that runs is returned."""
+    """Start a sync of a source, or return its running one."""
 
     errors: ClassVar[Errors] = {"post": [SourceNotFound]}
 

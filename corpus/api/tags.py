@@ -1,4 +1,4 @@
-"""The doors to tags, with what they show."""
+"""Endpoints and serializers of tags."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ class TagResponse(serializers.Serializer[Any]):
 
 @endpoint(GET=Endpoint("list_tags", tag="Documents", summary="List tags"))
 class TagsView(generics.ListAPIView[Tag]):
-    """The tags in use."""
+    """List the tags in use."""
 
     serializer_class = TagResponse
     pagination_class = NamePagination
@@ -37,7 +37,7 @@ class TagsView(generics.ListAPIView[Tag]):
     DELETE=Endpoint("delete_tag", tag="Documents", summary="Delete a tag"),
 )
 class TagView(APIView):
-    """One tag."""
+    """Show and delete one tag."""
 
     @extend_schema(responses={200: TagResponse})
     def get(self, request: Request, name: str) -> Response:

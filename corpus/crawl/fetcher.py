@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.models import F
 from django.utils import timezone
 
-from corpus.crawl.scope import host_of, tidy
+from corpus.crawl.scope import host_of, normalize_url
 from corpus.errors import BackendUnavailable, NotFetched, Redirected, TooLarge
 from corpus.models import Site
 from corpus.public_web import MAX_REDIRECTS, TOTAL_S, FetchResult, fetch
@@ -30,7 +30,7 @@ _HOST_LOCKS = 0x706B63
 _LOOK_EVERY_S = 0.1
 
 
-def ask(
+def fetch_page(
     site: Site,
     address: str,
     *,
@@ -45,7 +45,7 @@ def ask(
         FetchingOff, NotFetched, TooLarge: As ``fetch``.
         BackendUnavailable: Other jobs keep the host busy.
     """
-    with _alone(site.host):
+    with _host_lock(site.host):
         sleep(Site.objects.remaining_delay_s(site.host))
         try:
             fetched = fetch(
@@ -65,7 +65,7 @@ def ask(
         return fetched
 
 
-def ask_file(site: Site, address: str, *, max_bytes: int) -> FetchResult:
+def fetch_file(site: Site, address: str, *, max_bytes: int) -> FetchResult:
     """Fetch a file for robots, through redirects within the host.
 
     Raises:
@@ -73,9 +73,9 @@ def ask_file(site: Site, address: str, *, max_bytes: int) -> FetchResult:
     """
     for _ in range(MAX_REDIRECTS):
         try:
-            fetched = ask(site, address, max_bytes=max_bytes)
+            fetched = fetch_page(site, address, max_bytes=max_bytes)
         except Redirected as exc:
-            address = tidy(exc.target)
+            address = normalize_url(exc.target)
             if host_of(address) != site.host:
                 raise NotFetched("The page redirects to another host.") from exc
             continue
@@ -84,7 +84,7 @@ def ask_file(site: Site, address: str, *, max_bytes: int) -> FetchResult:
     raise NotFetched(f"The page redirects more than {MAX_REDIRECTS} times.")
 
 
-def is_given_up(site: Site) -> bool:
+def is_offline(site: Site) -> bool:
     """Return whether requests are paused because the site did not answer."""
     now = Site.objects.filter(pk=site.pk).values_list("failure_count", "rests_until").first()
     if now is None or now[0] < MAX_FAILURES or now[1] is None:
@@ -109,7 +109,7 @@ def _note(site: Site, *, received_bytes: int = 0, failure: NotFetched | None = N
 
 
 @contextmanager
-def _alone(host: str) -> Iterator[None]:
+def _host_lock(host: str) -> Iterator[None]:
     """Lock a host for this process; the lock ends with the process."""
     key = [_HOST_LOCKS, int.from_bytes(sha256(host.encode()).digest()[:4], signed=True)]
     ends = monotonic() + 2 * (TOTAL_S + MAX_DELAY_S)

@@ -13,9 +13,9 @@ from django.db import transaction
 from django.db.models import F, Value
 from django.db.models.functions import MD5
 
-from corpus.crawl.fetcher import MAX_DELAY_S, ask_file, is_given_up
+from corpus.crawl.fetcher import MAX_DELAY_S, fetch_file, is_offline
 from corpus.crawl.robots import MAX_BYTES, Rules, read_robots
-from corpus.crawl.scope import Scope, kind_without_text, page_key, tidy
+from corpus.crawl.scope import Scope, kind_without_text, normalize_url, page_key
 from corpus.errors import NotFetched, TooLarge, UnreadableFile
 from corpus.loaders.link_parser import MAX_SITEMAP_BYTES
 from corpus.loaders.links import Sitemap, find_entries
@@ -32,10 +32,10 @@ DISALLOWED = "disallowed by robots.txt"
 OVER_THE_LIMIT = "over the limit of pages"
 
 
-def begin(job: Job, site: Site) -> None:
+def queue_start_page(job: Job, site: Site) -> None:
     """Add the first page to the job; fetching it opens the site."""
     Site.objects.filter(pk=site.pk).update(request_count=0, received_bytes=0, failure_count=0)
-    add_pages(job, site, {site.address: 0}, Rules())
+    queue_pages(job, site, {site.address: 0}, Rules())
 
 
 def open_site(job: Job, site: Site) -> None:
@@ -47,19 +47,19 @@ def open_site(job: Job, site: Site) -> None:
     if site.opened_by == job.pk:
         return
     site.robots = _fetch_robots(site)
-    rules = rules_of(site)
+    rules = robots_rules(site)
     site.delay_s = max(settings.PKB_CRAWL_DELAY_S, min(rules.delay_s, MAX_DELAY_S))
     site.save(update_fields=["robots", "delay_s"])
     named = list(_sitemap_entries(site, rules))
     known = site.pages.filter(document__isnull=False).values_list("address", flat=True)
     with transaction.atomic():
         # Links show later which of them are nearer.
-        add_pages(job, site, dict.fromkeys([*known, *named], site.depth), rules)
+        queue_pages(job, site, dict.fromkeys([*known, *named], site.depth), rules)
         Site.objects.filter(pk=site.pk).update(opened_by=job.pk)
     site.opened_by = job.pk
 
 
-def rules_of(site: Site) -> Rules:
+def robots_rules(site: Site) -> Rules:
     return read_robots(site.robots)
 
 
@@ -69,7 +69,7 @@ def _root(site: Site) -> str:
 
 def _fetch_robots(site: Site) -> str:
     try:
-        fetched = ask_file(site, f"{_root(site)}/robots.txt", max_bytes=MAX_BYTES)
+        fetched = fetch_file(site, f"{_root(site)}/robots.txt", max_bytes=MAX_BYTES)
     except NotFetched as exc:
         # RFC 9309: without robots.txt all is allowed; if it cannot be fetched, nothing is.
         if 400 <= exc.answered < 500:  # noqa: PLR2004
@@ -85,7 +85,7 @@ def _sitemap_entries(site: Site, rules: Rules) -> Iterator[str]:
     scope = Scope.of(site.address)
     seen: dict[str, None] = {}
     for sitemap in _sitemaps(site, rules):
-        found = (tidy_of(site, entry) for entry in sitemap.pages)
+        found = (normalize_link(site, entry) for entry in sitemap.pages)
         for address in found:
             if address not in seen and _is_wanted(address, scope):
                 seen[address] = None
@@ -97,54 +97,56 @@ def _sitemap_entries(site: Site, rules: Rules) -> Iterator[str]:
 def _sitemaps(site: Site, rules: Rules) -> Iterator[Sitemap]:
     root = _root(site)
     stated = (*rules.sitemaps, "/sitemap.xml")
-    named = dict.fromkeys(tidy_of(site, each, root) for each in stated)
+    named = dict.fromkeys(normalize_link(site, each, root) for each in stated)
     waiting = [(each, 1) for each in named]
     asked: set[str] = set()
-    while waiting and len(asked) < MAX_SITEMAPS and not is_given_up(site):
+    while waiting and len(asked) < MAX_SITEMAPS and not is_offline(site):
         address, nesting = waiting.pop(0)
         # Only the site itself names a sitemap on another host.
-        if Scope(site.host, "/").holds(address) and address not in asked:
+        if Scope(site.host, "/").contains(address) and address not in asked:
             asked.add(address)
             with suppress(NotFetched, TooLarge, UnreadableFile):
-                sitemap = find_entries(ask_file(site, address, max_bytes=MAX_SITEMAP_BYTES).content)
+                sitemap = find_entries(
+                    fetch_file(site, address, max_bytes=MAX_SITEMAP_BYTES).content
+                )
                 yield sitemap
                 if nesting < MAX_NESTING:
                     waiting += [
-                        (tidy_of(site, each, root), nesting + 1) for each in sitemap.sitemaps
+                        (normalize_link(site, each, root), nesting + 1) for each in sitemap.sitemaps
                     ]
 
 
-def follow(job: Job, site: Site, page: SitePage) -> None:
+def queue_links(job: Job, site: Site, page: SitePage) -> None:
     """Queue the links of a page, and those of pages whose depth shrank."""
     waiting = [page]
     while waiting:
         page = waiting.pop()
         if page.depth < site.depth:
             linked = dict.fromkeys(page.links, page.depth + 1)
-            waiting += add_pages(job, site, linked, rules_of(site))
+            waiting += queue_pages(job, site, linked, robots_rules(site))
 
 
-def links_kept(site: Site, links: Iterable[str], *, base: str) -> list[str]:
+def select_links(site: Site, links: Iterable[str], *, base: str) -> list[str]:
     """Return the normalized links of a page to other pages of the site, without duplicates."""
     scope = Scope.of(site.address)
-    found = dict.fromkeys(tidy_of(site, each, base) for each in links)
+    found = dict.fromkeys(normalize_link(site, each, base) for each in links)
     return [each for each in found if _is_wanted(each, scope)][:MAX_LINKS_KEPT]
 
 
-def tidy_of(site: Site, address: str, base: str = "") -> str:
+def normalize_link(site: Site, address: str, base: str = "") -> str:
     """Return the normalized URL; on an https site, links with http become https."""
-    found = tidy(address, base)
+    found = normalize_url(address, base)
     if found.startswith(f"http://{site.host}/") and site.address.startswith("https://"):
         return found.replace("http://", "https://", 1)
     return found
 
 
 def _is_wanted(address: str, scope: Scope) -> bool:
-    return bool(address) and scope.holds(address) and not kind_without_text(address)
+    return bool(address) and scope.contains(address) and not kind_without_text(address)
 
 
 @transaction.atomic
-def add_pages(job: Job, site: Site, found: Mapping[str, int], rules: Rules) -> list[SitePage]:
+def queue_pages(job: Job, site: Site, found: Mapping[str, int], rules: Rules) -> list[SitePage]:
     """Queue pages that the job does not have.
 
     Args:
@@ -158,7 +160,7 @@ def add_pages(job: Job, site: Site, found: Mapping[str, int], rules: Rules) -> l
     by_digest = {_digest(address): (address, depth) for address, depth in list(found.items())[::-1]}
     known = {page.digest: page for page in site.pages.filter(digest__in=list(by_digest))}
     unknown = [address for digest, (address, _) in by_digest.items() if digest not in known]
-    listed = _listed(job, unknown) if unknown else set()
+    listed = _find_items(job, unknown) if unknown else set()
     fresh: list[SitePage] = []
     for digest, (address, depth) in list(by_digest.items())[::-1]:
         page = known.get(digest) or SitePage(site=site, digest=digest, address=address)
@@ -166,18 +168,18 @@ def add_pages(job: Job, site: Site, found: Mapping[str, int], rules: Rules) -> l
             page.depth, page.listed_by = depth, job.pk
             fresh.append(page)
     if fresh:
-        _list(locked, site, fresh, rules)
-    return _bring_nearer(job, [(page, by_digest[page.digest][1]) for page in known.values()])
+        _create_items(locked, site, fresh, rules)
+    return _lower_depths(job, [(page, by_digest[page.digest][1]) for page in known.values()])
 
 
-def _listed(job: Job, addresses: Iterable[str]) -> set[str]:
+def _find_items(job: Job, addresses: Iterable[str]) -> set[str]:
     """Return the items of pages; their rows may be deleted with their documents."""
     keys = [MD5(Value(page_key(address))) for address in addresses]
     items = job.items.alias(hashed=MD5("key")).filter(hashed__in=keys)
     return set(items.values_list("key", flat=True))
 
 
-def _list(job: Job, site: Site, fresh: Iterable[SitePage], rules: Rules) -> None:
+def _create_items(job: Job, site: Site, fresh: Iterable[SitePage], rules: Rules) -> None:
     """Create items for pages up to the limits, and count the ones skipped."""
     passed = Counter(job.skipped)
     items: list[JobItem] = []
@@ -202,7 +204,7 @@ def _list(job: Job, site: Site, fresh: Iterable[SitePage], rules: Rules) -> None
     Job.objects.filter(pk=job.pk).update(total=F("total") + len(items), skipped=dict(passed))
 
 
-def _bring_nearer(job: Job, pages: Iterable[tuple[SitePage, int]]) -> list[SitePage]:
+def _lower_depths(job: Job, pages: Iterable[tuple[SitePage, int]]) -> list[SitePage]:
     nearer = []
     for page, depth in pages:
         if depth < page.depth:
@@ -212,7 +214,7 @@ def _bring_nearer(job: Job, pages: Iterable[tuple[SitePage, int]]) -> list[SiteP
     return [page for page in nearer if page.read_by == job.pk]
 
 
-def page_of(job: Job, site: Site, address: str) -> SitePage:
+def find_or_build_page(job: Job, site: Site, address: str) -> SitePage:
     """Return the stored row of a URL, or a new one if its document was deleted."""
     page, _ = SitePage.objects.get_or_create(
         site=site,

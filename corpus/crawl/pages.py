@@ -12,17 +12,17 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from corpus.crawl.fetcher import ask, is_given_up
+from corpus.crawl.fetcher import fetch_page, is_offline
 from corpus.crawl.frontier import (
-    add_pages,
-    follow,
-    links_kept,
+    find_or_build_page,
+    normalize_link,
     open_site,
-    page_of,
-    rules_of,
-    tidy_of,
+    queue_links,
+    queue_pages,
+    robots_rules,
+    select_links,
 )
-from corpus.crawl.scope import Scope, is_same_path, page_key, tidy
+from corpus.crawl.scope import Scope, is_same_path, normalize_url, page_key
 from corpus.errors import (
     DuplicateDocument,
     EmptyDocument,
@@ -56,44 +56,48 @@ OF_ANOTHER_TYPE = "of another type"
 TOO_LARGE = "too large"
 
 
-def visit(item: JobItem, site: Site) -> ItemResult:
+def process_item(item: JobItem, site: Site) -> ItemResult:
     """Fetch a page of a site, ingest it, and queue its links.
 
     Raises:
         PkbError: It cannot be fetched or ingested; its stored document stays.
     """
     if not site.is_whole:
-        return _visit_alone(site)
+        return _process_single(site)
     job = item.job
-    refusal = _why_ended(job, site)
+    refusal = _stop_reason(job, site)
     if not refusal:
         open_site(job, site)
-        refusal = "" if rules_of(site).allow(item.path) else "robots.txt does not allow it."
-    return _failed(refusal) if refusal else _visit_page(job, page_of(job, site, item.path))
+        refusal = "" if robots_rules(site).allow(item.path) else "robots.txt does not allow it."
+    return (
+        _failed(refusal)
+        if refusal
+        else _process_page(job, find_or_build_page(job, site, item.path))
+    )
 
 
-def _visit_page(job: Job, page: SitePage, *, may_move: bool = True) -> ItemResult:
+def _process_page(job: Job, page: SitePage, *, may_move: bool = True) -> ItemResult:
     site = page.site
     before = find_by_url(page.address, collection=site.collection)
     known = validators(before if page.read_by else None)
     try:
-        fetched = ask(site, page.address, max_bytes=settings.PKB_MAX_FILE_BYTES, **known)
+        fetched = fetch_page(site, page.address, max_bytes=settings.PKB_MAX_FILE_BYTES, **known)
     except (NotFetched, TooLarge) as exc:
-        if may_move and _names_it_anew(exc, page, before):
-            return _visit_page(job, page, may_move=False)
-        return _go_without(exc, job, page, before)
-    result = _take_in(fetched, job, page, before)
-    follow(job, site, page)
+        if may_move and _adopt_url(exc, page, before):
+            return _process_page(job, page, may_move=False)
+        return _handle_failure(exc, job, page, before)
+    result = _ingest(fetched, job, page, before)
+    queue_links(job, site, page)
     return result
 
 
-def _names_it_anew(reason: NotFetched | TooLarge, page: SitePage, before: Document | None) -> bool:
+def _adopt_url(reason: NotFetched | TooLarge, page: SitePage, before: Document | None) -> bool:
     """Adopt another URL of the same page, such as one with https."""
-    target = tidy_of(page.site, reason.target) if isinstance(reason, Redirected) else ""
+    target = normalize_link(page.site, reason.target) if isinstance(reason, Redirected) else ""
     if page_key(target) != page_key(page.address) or target == page.address:
         return False
     with transaction.atomic():
-        _keep(page, address=target)
+        _save_page(page, address=target)
         if (
             before
             and not Document.objects.filter(
@@ -104,20 +108,20 @@ def _names_it_anew(reason: NotFetched | TooLarge, page: SitePage, before: Docume
     return True
 
 
-def _go_without(
+def _handle_failure(
     reason: NotFetched | TooLarge, job: Job, page: SitePage, before: Document | None
 ) -> ItemResult:
     if isinstance(reason, Redirected):
-        return _go_on(reason, job, page, before)
+        return _follow_redirect(reason, job, page, before)
     if isinstance(reason, NotFetched):
-        return _miss(reason, job, page, before)
+        return _delete_if_gone(reason, job, page, before)
     return _skipped(job, TOO_LARGE) if before is None else _failed(str(reason), before)
 
 
-def _visit_alone(site: Site) -> ItemResult:
+def _process_single(site: Site) -> ItemResult:
     before = find_by_url(site.address, collection=site.collection)
     try:
-        fetched = ask(
+        fetched = fetch_page(
             site,
             site.address,
             max_bytes=settings.PKB_MAX_FILE_BYTES,
@@ -128,24 +132,24 @@ def _visit_alone(site: Site) -> ItemResult:
         if before and exc.answered in _GONE:
             return _remove(before)
         raise
-    if before and fetched and tidy(fetched.url) != _came_from(before):
+    if before and fetched and normalize_url(fetched.url) != _final_url(before):
         return _failed(f"It leads to {fetched.url} now: name that address.", before)
     return _store(fetched, site, site.address, before)
 
 
-def _came_from(document: Document) -> str:
+def _final_url(document: Document) -> str:
     """Return the final URL of the redirects at ingestion."""
     stated = document.metadata.get(FETCHED)
-    return tidy(str(stated.get("url", ""))) if isinstance(stated, dict) else ""
+    return normalize_url(str(stated.get("url", ""))) if isinstance(stated, dict) else ""
 
 
 def _failed(reason: str, document: Document | None = None) -> ItemResult:
     return ItemResult(Outcome.FAILED, str(document.pk) if document else "", reason=reason)
 
 
-def _why_ended(job: Job, site: Site) -> str:
+def _stop_reason(job: Job, site: Site) -> str:
     """Return why this job sends no more requests to the site."""
-    if is_given_up(site):
+    if is_offline(site):
         return "Its server does not answer any more."
     if site.received_bytes >= settings.PKB_CRAWL_MAX_BYTES:
         return (
@@ -157,47 +161,51 @@ def _why_ended(job: Job, site: Site) -> str:
     return ""
 
 
-def _go_on(found: Redirected, job: Job, page: SitePage, before: Document | None) -> ItemResult:
+def _follow_redirect(
+    found: Redirected, job: Job, page: SitePage, before: Document | None
+) -> ItemResult:
     """Queue the target of a redirect as another page; this one keeps its document."""
     site = page.site
-    target = tidy_of(site, found.target)
+    target = normalize_link(site, found.target)
     is_first = page_key(page.address) == page_key(site.address)
-    if not target or not Scope.of(site.address).holds(target):
+    if not target or not Scope.of(site.address).contains(target):
         if not is_first and before is None:
             return ItemResult(Outcome.REDIRECTED)
         said = f"It redirects to {target or 'what is no address'}, which is not of this site"
         return _failed(f"{said}: name that address." if is_first else f"{said}.", before)
-    _keep(page, moved_to=target if found.is_permanent else "")
-    _list_other(job, page, target)
+    _save_page(page, moved_to=target if found.is_permanent else "")
+    _queue_page(job, page, target)
     return ItemResult(Outcome.REDIRECTED, str(before.pk) if before else "")
 
 
-def _list_other(job: Job, page: SitePage, address: str) -> None:
+def _queue_page(job: Job, page: SitePage, address: str) -> None:
     """Queue the page that another one points to."""
-    rules = rules_of(page.site)
-    for nearer in add_pages(job, page.site, {address: page.depth}, rules):
-        follow(job, page.site, nearer)
+    rules = robots_rules(page.site)
+    for nearer in queue_pages(job, page.site, {address: page.depth}, rules):
+        queue_links(job, page.site, nearer)
 
 
-def _miss(found: NotFetched, job: Job, page: SitePage, before: Document | None) -> ItemResult:
+def _delete_if_gone(
+    found: NotFetched, job: Job, page: SitePage, before: Document | None
+) -> ItemResult:
     """Delete the document of a page that is gone; keep it after other failures."""
     is_first = page_key(page.address) == page_key(page.site.address)
-    if not is_first and before is None and _is_refused(found.answered):
+    if not is_first and before is None and _is_permanent_refusal(found.answered):
         return _skipped(job, NOT_THERE)
     if is_first or before is None or found.answered not in _GONE:
         return _failed(str(found), before)
-    if not _has_begun(job, page.site):
+    if not _has_start_page(job, page.site):
         return _failed(f"{found} Nor does the first page answer, so that it stays.", before)
     return _remove(before)
 
 
-def _is_refused(answered: int) -> bool:
+def _is_permanent_refusal(answered: int) -> bool:
     """Return whether a status is a permanent refusal; "too many requests" is not."""
     is_final = 0 < answered < HTTPStatus.INTERNAL_SERVER_ERROR
     return is_final and answered != HTTPStatus.TOO_MANY_REQUESTS
 
 
-def _has_begun(job: Job, site: Site) -> bool:
+def _has_start_page(job: Job, site: Site) -> bool:
     """Return whether the job fetched the first page: an offline site has no pages."""
     return job.items.filter(path=site.address, status=JobItem.Status.DONE).exists()
 
@@ -208,7 +216,7 @@ def _remove(document: Document) -> ItemResult:
     return ItemResult(Outcome.REMOVED)
 
 
-def _take_in(
+def _ingest(
     fetched: FetchResult | None, job: Job, page: SitePage, before: Document | None
 ) -> ItemResult:
     if fetched is not None and is_page(fetched):
@@ -216,8 +224,8 @@ def _take_in(
         if _read_links(fetched, job, page):
             return ItemResult(Outcome.REDIRECTED, str(before.pk) if before else "")
     else:
-        _keep(page, read_by=job.pk)
-    if fetched is not None and page.site.is_whole and _is_picture(fetched):
+        _save_page(page, read_by=job.pk)
+    if fetched is not None and page.site.is_whole and _is_image(fetched):
         return _skipped(job, OF_ANOTHER_TYPE)
     try:
         result = _store(fetched, page.site, page.address, before)
@@ -226,13 +234,13 @@ def _take_in(
             raise
         return _skipped(job, NO_TEXT if isinstance(exc, EmptyDocument) else OF_ANOTHER_TYPE)
     if result.outcome == Outcome.UNCHANGED and result.reason:
-        result = _settle_twin(result, fetched, page, before)
+        result = _handle_duplicate(result, fetched, page, before)
     if not result.reason and result.document_id != str(page.document_id):
-        _keep_document(page, result.document_id)
+        _save_document(page, result.document_id)
     return result
 
 
-def _is_picture(fetched: FetchResult) -> bool:
+def _is_image(fetched: FetchResult) -> bool:
     """Return whether it is an image, which sites and folders use as decoration."""
     return fetched.media_type.lower().startswith("image/")
 
@@ -244,18 +252,18 @@ def _read_links(fetched: FetchResult, job: Job, page: SitePage) -> bool:
     mistake, each would be lost.
     """
     found = find_links(fetched.content)
-    base = tidy(found.base, page.address) or page.address
-    links = links_kept(page.site, found.links, base=base)
-    named = tidy_of(page.site, found.canonical, base) if found.canonical else ""
+    base = normalize_url(found.base, page.address) or page.address
+    links = select_links(page.site, found.links, base=base)
+    named = normalize_link(page.site, found.canonical, base) if found.canonical else ""
     is_other = (
         bool(named)
         and page_key(named) != page_key(page.address)
         and is_same_path(named, page.address)
-        and rules_of(page.site).allow(named)
+        and robots_rules(page.site).allow(named)
     )
-    _keep(page, read_by=job.pk, links=links, moved_to=named if is_other else "")
+    _save_page(page, read_by=job.pk, links=links, moved_to=named if is_other else "")
     if is_other:
-        _list_other(job, page, named)
+        _queue_page(job, page, named)
     return is_other
 
 
@@ -281,7 +289,7 @@ def _store(
     return ItemResult(outcome, stored.document_id, stored.chunk_count, stored.encoded_count)
 
 
-def _settle_twin(
+def _handle_duplicate(
     twin: ItemResult, fetched: FetchResult | None, page: SitePage, before: Document | None
 ) -> ItemResult:
     """Move a document whose page now redirects here; else keep both."""
@@ -296,11 +304,11 @@ def _settle_twin(
         document.metadata = {**document.metadata, FETCHED: fetch_metadata(fetched)}
         document.file_hash = hash_of(fetched)
         document.save(update_fields=["source_uri", "metadata", "file_hash"])
-        _keep(left, document=None)
+        _save_page(left, document=None)
     return ItemResult(Outcome.RENAMED, twin.document_id, document.chunk_count)
 
 
-def _keep(page: SitePage, **fields: Any) -> None:
+def _save_page(page: SitePage, **fields: Any) -> None:
     """Save a page; its row may have been deleted with its document."""
     for name, value in fields.items():
         setattr(page, name, value)
@@ -308,10 +316,10 @@ def _keep(page: SitePage, **fields: Any) -> None:
 
 
 @transaction.atomic
-def _keep_document(page: SitePage, document_id: str) -> None:
+def _save_document(page: SitePage, document_id: str) -> None:
     """Save the document of a page, unless it was deleted meanwhile."""
     if Document.objects.lock_for_key_share([document_id]):
-        _keep(page, document_id=document_id)
+        _save_page(page, document_id=document_id)
 
 
 @transaction.atomic

@@ -47,7 +47,7 @@ class Scope:
         is_folder = last and not _PAGE_ENDING.search(last)
         return cls(parts.netloc, f"{folder}/{last}/" if is_folder else f"{folder}/")
 
-    def holds(self, address: str) -> bool:
+    def contains(self, address: str) -> bool:
         """Return whether a normalized URL belongs to the site."""
         parts = urlsplit(address)
         return parts.netloc == self.host and f"{parts.path}/".startswith(self.folder)
@@ -58,7 +58,7 @@ def host_of(address: str) -> str:
     return urlsplit(address).netloc
 
 
-def tidy(address: str, base: str = "") -> str:
+def normalize_url(address: str, base: str = "") -> str:
     """Return the normalized form of a URL for comparison, requests and storage.
 
     It has no fragment or tracking parameters, dots in its path are resolved, and only necessary

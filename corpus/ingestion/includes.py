@@ -15,7 +15,7 @@ from corpus.ingestion.file_scan import FileContent, read_file
 from corpus.loaders import registry
 from corpus.loaders.charset import decode
 from corpus.loaders.formats.markdown import split_front_matter
-from corpus.loaders.formats.plain import unified
+from corpus.loaders.formats.plain import normalize_newlines
 
 # Maximum depth and number of includes.
 MAX_DEPTH = 10
@@ -57,7 +57,7 @@ def read_with_includes(
         return file
     reader = _Reader(path.parent, root, find, left_bytes=max_bytes - len(file.content))
     try:
-        text = reader.expand(unified(decode(file.content)), path, ())
+        text = reader.expand(normalize_newlines(decode(file.content)), path, ())
     except PkbError:  # not a text; its loader reports it
         return file
     if not reader.hashes:
@@ -125,7 +125,7 @@ class _Reader:
         if path not in self._texts:
             try:
                 file = read_file(path, root=self._root, max_bytes=max(self._left_bytes, 0))
-                self._texts[path] = split_front_matter(unified(decode(file.content)))[1]
+                self._texts[path] = split_front_matter(normalize_newlines(decode(file.content)))[1]
             except (PkbError, OSError):
                 return None
             self.hashes[os.path.relpath(path, self._folder)] = file.file_hash

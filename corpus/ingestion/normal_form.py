@@ -273,12 +273,12 @@ def join_blocks(blocks: Iterable[Block]) -> tuple[str, Outline]:
         piece = _normal_form(block.text)
         if not piece:
             continue
-        labels.add([clean_line(label) for label in block.under], start, start + len(piece))
+        labels.add([clean_line(label) for label in block.labels], start, start + len(piece))
         pages += _page_starts(block, piece, start, pages[-1][1] if pages else None)
         if block.heading_level is not None:
             words = clean_line(block.heading_text or block.text)
             headings.append(Heading(start, start + len(piece), block.heading_level, words))
-        scanned += runs_of(block.places, piece, start=start)
+        scanned += runs_of(block.ocr_boxes, piece, start=start)
         texts.append(piece)
         start += len(piece) + len(BLOCK_SEPARATOR)
     outline = Outline(tuple(headings), tuple(pages), labels.found(), tuple(scanned))

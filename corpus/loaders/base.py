@@ -41,7 +41,7 @@ class Block:
         heading_level: 1 to 6 for a heading, else None.
         heading_text: The text of a heading without its markup.
         page: Page number from 1, if the source has pages.
-        under: Names of this block besides headings, outermost first: the term it
+        labels: Names of this block besides headings, outermost first: the term it
             defines, its caption, the header of its table. The block with these words has them too.
         ocr_boxes: Positions of its runs if OCR read it, else empty.
         page_starts: For each further page of the block, the offset in ``text`` where the page
@@ -52,8 +52,8 @@ class Block:
     heading_level: int | None = None
     heading_text: str = ""
     page: int | None = None
-    under: tuple[str, ...] = ()
-    places: tuple[OcrBox, ...] = ()
+    labels: tuple[str, ...] = ()
+    ocr_boxes: tuple[OcrBox, ...] = ()
     page_starts: tuple[tuple[int, int], ...] = ()
 
 

@@ -51,16 +51,18 @@ def add_question_headings(blocks: Sequence[Block]) -> tuple[Block, ...]:
         is_lone = company[sections[at]] == 1 and not _MARK.match(parts[at].text)
         most_chars = MOST_LONE_ANSWER_CHARS if is_lone else MOST_ANSWER_CHARS
         for place in range(at, _answer_end(parts, at, questions, most_chars)):
-            under = named[place].under
-            named[place] = replace(named[place], under=under if words in under else (*under, words))
+            labels = named[place].labels
+            named[place] = replace(
+                named[place], labels=labels if words in labels else (*labels, words)
+            )
         named[at] = replace(named[at], heading_level=LINE_LEVEL, heading_text=words)
     return tuple(named)
 
 
 def _turns(block: Block) -> Iterator[Block]:
     """Yield the questions and answers in a block, or the block itself."""
-    has_places = bool(block.places or block.page_starts)
-    is_whole = block.heading_level is not None or has_places or block.text.startswith(_FENCES)
+    has_positions = bool(block.ocr_boxes or block.page_starts)
+    is_whole = block.heading_level is not None or has_positions or block.text.startswith(_FENCES)
     starts = [] if is_whole else _turn_starts(block.text)
     if not starts:
         yield block

@@ -68,8 +68,8 @@ def _label_by_term(blocks: Iterable[Block]) -> Iterator[Block]:
             name, indent = own, _indent(block.text)
         elif block.heading_level or _indent(block.text) <= indent:
             name = ""
-        is_new = name and name not in block.under
-        yield replace(block, under=(*block.under, name)) if is_new else block
+        is_new = name and name not in block.labels
+        yield replace(block, labels=(*block.labels, name)) if is_new else block
 
 
 def _find_term(text: str) -> str:
@@ -104,7 +104,7 @@ def _label_by_caption(blocks: list[Block]) -> list[Block]:
         while at < end < len(blocks) and _ROW.match(blocks[end].text):
             end += 1
         for place in range(at, end):
-            named[place] = replace(named[place], under=(caption, *named[place].under))
+            named[place] = replace(named[place], labels=(caption, *named[place].labels))
     return named
 
 

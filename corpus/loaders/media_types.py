@@ -96,7 +96,7 @@ def detect_media_type(
     if marked:
         return marked
     if not stated and not _may_be_text(declared):
-        raise registry.unsupported(f"A file of type {declared}")
+        raise registry.unsupported_media_type(f"A file of type {declared}")
     if stated in _TOLD_BY_CONTENT:
         # Pages and tables as text, which web programs name so that Office opens them.
         extension, stated = "", ""
@@ -156,10 +156,10 @@ def _zip_media_type(content: bytes, limits: LoaderLimits) -> str:
         if any(name.startswith(prefix) for name in names) and "[Content_Types].xml" in names:
             return media_type
     if any(name.endswith(".iwa") for name in names):
-        raise registry.unsupported(
+        raise registry.unsupported_media_type(
             "A file of Pages, Numbers or Keynote (export it there to Word, Excel or PowerPoint)"
         )
-    raise registry.unsupported("A zip archive (unpack it and add the files inside)")
+    raise registry.unsupported_media_type("A zip archive (unpack it and add the files inside)")
 
 
 def _stated_in_zip(archive: zipfile.ZipFile) -> str:
@@ -180,7 +180,7 @@ def _ole_media_type(content: bytes, named: str) -> str:
         raise UnreadableFile("The file is protected by a password.")
     kinds = [kind for stream, kind in _OLE_KINDS if stream.encode("utf-16-le") in content]
     if not kinds:
-        raise registry.unsupported(
+        raise registry.unsupported_media_type(
             "A file in the old Office container format (save it as DOCX, XLSX, PPTX or PDF)"
         )
     # Its streams may belong to a file inside it.
@@ -215,7 +215,7 @@ def _refuse_binary(content: bytes, stated: str) -> None:
     """Reject content with NUL bytes that is not UTF-16 or UTF-32."""
     for mark, name in _UNREAD_MARKS:
         if content.startswith(mark):
-            raise registry.unsupported(name)
+            raise registry.unsupported_media_type(name)
     if b"\x00" not in content[:_HEAD_BYTES] or _looks_wide(content[:_HEAD_BYTES]):
         return
     import puremagic  # noqa: PLC0415 - not needed for most files
@@ -225,10 +225,10 @@ def _refuse_binary(content: bytes, stated: str) -> None:
     except (puremagic.PureError, ValueError):
         kind = ""
     if kind and not kind.startswith("text/"):
-        raise registry.unsupported(f"{kind} (by its content)")
+        raise registry.unsupported_media_type(f"{kind} (by its content)")
     if stated:
         raise BinaryText("The file holds NUL bytes: it is not text.")
-    raise registry.unsupported("A binary file of unknown kind")
+    raise registry.unsupported_media_type("A binary file of unknown kind")
 
 
 def _looks_wide(head: bytes) -> bool:

@@ -135,13 +135,13 @@ def _read_attachment(
 
 def _clean(block: Block) -> Block:
     """Remove lone surrogates, as from a JSON escape, which cannot be stored."""
-    if not _SURROGATES.search("".join((block.text, block.heading_text, *block.under))):
+    if not _SURROGATES.search("".join((block.text, block.heading_text, *block.labels))):
         return block
     return replace(
         block,
         text=_SURROGATES.sub("\ufffd", block.text),
         heading_text=_SURROGATES.sub("\ufffd", block.heading_text),
-        under=tuple(_SURROGATES.sub("\ufffd", label) for label in block.under),
+        labels=tuple(_SURROGATES.sub("\ufffd", label) for label in block.labels),
     )
 
 

@@ -161,7 +161,7 @@ def canonical_media_type(media_type: str) -> str:
     return bare if bare in FORMATS else ""
 
 
-def unsupported(what: str) -> UnsupportedMediaType:
+def unsupported_media_type(what: str) -> UnsupportedMediaType:
     """Return the error for an unsupported file."""
     names = ", ".join(known.name for known in FORMATS.values())
     return UnsupportedMediaType(f"{what} is not supported. Supported are: {names}.")

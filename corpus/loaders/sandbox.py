@@ -139,14 +139,14 @@ class Pool:
         self._lock = threading.Lock()
         self.at_work = threading.BoundedSemaphore(max_at_work)
 
-    def take(self) -> tuple[Worker, bool]:
+    def acquire(self) -> tuple[Worker, bool]:
         """Return a worker, and whether it was just started."""
         with self._lock:
             if self._idle:
                 return self._idle.pop(), False
         return Worker(), True
 
-    def give_back(self, worker: Worker) -> None:
+    def release(self, worker: Worker) -> None:
         with self._lock:
             if len(self._idle) < self._max_idle:
                 self._idle.append(worker)
@@ -208,7 +208,7 @@ def run_in_child(
     """Run an action on a file in a child process; return the lines of its result.
 
     Args:
-        act: A key of ``worker.ACTS``.
+        act: A key of ``worker.ACTIONS``.
         given: Further arguments of the action; JSON values.
 
     Raises:
@@ -238,7 +238,7 @@ def run_in_child(
 def _ask(pool: Pool, request: dict[str, Any], content: bytes, *, within_s: float) -> list[Any]:
     """Ask a worker; if an idle one is dead, start another."""
     while True:
-        worker, is_fresh = pool.take()
+        worker, is_fresh = pool.acquire()
         try:
             return _ask_one(pool, worker, request, content, within_s=within_s)
         except WorkerLost as error:
@@ -257,7 +257,7 @@ def _ask_one(
         return reply
     finally:
         if answered:
-            pool.give_back(worker)
+            pool.release(worker)
         else:
             worker.close()
 
@@ -269,14 +269,14 @@ def _document(fields: dict[str, Any], lines: list[Any]) -> LoadedDocument:
 
 
 def _block(told: list[Any]) -> Block:
-    text, level, words, page, under, places, page_starts = told
+    text, level, words, page, labels, ocr_boxes, page_starts = told
     return Block(
         text,
         level,
         words,
         page,
-        under=tuple(under),
-        places=tuple(starmap(OcrBox, places)),
+        labels=tuple(labels),
+        ocr_boxes=tuple(starmap(OcrBox, ocr_boxes)),
         page_starts=tuple((at, number) for at, number in page_starts),
     )
 

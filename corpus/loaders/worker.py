@@ -83,7 +83,7 @@ def _parse_in_child(request: dict[str, Any], content: bytes) -> bytes:
     child = os.fork()
     if child == 0:
         os.close(reading_end)
-        _be_the_child(request, content, limits, writing_end)
+        _run_child(request, content, limits, writing_end)
     os.close(writing_end)
     reply, finished = _collect(reading_end, limits)
     os.close(reading_end)
@@ -132,7 +132,7 @@ def _collect(pipe: int, limits: LoaderLimits) -> tuple[bytes, bool]:
     return b"", False
 
 
-def _be_the_child(
+def _run_child(
     request: dict[str, Any], content: bytes, limits: LoaderLimits, writing_end: int
 ) -> None:
     """Parse, reply, and exit; never returns."""
@@ -145,7 +145,7 @@ def _be_the_child(
     os.dup2(quiet, 2)  # parsers print what they make of a file
     _restrict(limits)
     try:
-        reply = _outcome(request, content, limits)
+        reply = _run_action(request, content, limits)
     except MemoryError:
         reply = _line({"failure": _needs_more_than(limits)})
     pipe.write(reply)
@@ -185,10 +185,10 @@ def _restrict_time(content: bytes, media_type: str, limits: LoaderLimits) -> Non
     resource.setrlimit(resource.RLIMIT_CPU, (whole, whole + 1))
 
 
-def _outcome(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> bytes:
+def _run_action(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> bytes:
     try:
         _restrict_time(content, request["media_type"], limits)
-        result, *further = ACTS[request["act"]](request, content, limits)
+        result, *further = ACTIONS[request["act"]](request, content, limits)
     except PkbError as error:
         return _line({"error": error.code, "detail": str(error)})
     return b"".join(map(_line, ({"result": result}, *further)))
@@ -207,7 +207,7 @@ def _read(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> list
     # dataclasses.asdict takes longer over many blocks than the parser.
     fields = {name: getattr(document, name) for name in DOCUMENT_FIELDS}
     blocks = [
-        (b.text, b.heading_level, b.heading_text, b.page, b.under, b.places, b.page_starts)
+        (b.text, b.heading_level, b.heading_text, b.page, b.labels, b.ocr_boxes, b.page_starts)
         for b in document.blocks
     ]
     starts = range(0, len(blocks), BLOCKS_PER_LINE)
@@ -245,7 +245,7 @@ def _find_entries(request: dict[str, Any], content: bytes, limits: LoaderLimits)
     return [link_parser.read_sitemap(content)]
 
 
-ACTS = {
+ACTIONS = {
     "read": _read, "read_scan": _read_scan, "draw_page": _draw_page, "find_on_page": _find_on_page,
     "find_links": _find_links, "find_entries": _find_entries,
 }  # fmt: skip

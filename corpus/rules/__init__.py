@@ -1,4 +1,4 @@
-"""Rules that tag documents by path, title, words or sender, as they come in and on demand."""
+"""Rules that tag documents by path, title, words or sender, at ingestion and on demand."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,34 +43,34 @@ _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtext('corpus_rule'))"
 
 
 def active_rules() -> list[Rule]:
-    """Return the rules that hold, whoever brings something in."""
+    """Return the rules that apply, whoever ingests a document."""
     with acting_as(SYSTEM):
-        # Most have none, and every document asks.
+        # Most installations have none, and every document needs them.
         is_any = settings.PKB_RULES is not None or fetch_prepared(_ANY, [])
         return list(all_rules()) if is_any else []
 
 
 def all_rules() -> QuerySet[Rule]:
-    """Return the rules that hold, in order of their names.
+    """Return all rules by name.
 
-    The file of ``PKB_RULES`` is read once a process: a change takes a new start.
+    The file of ``PKB_RULES`` is read once per process: a change needs a restart.
 
     Raises:
-        InvalidInput: That file cannot be read.
+        InvalidInput: The file cannot be read.
     """
     path = settings.PKB_RULES
     if path is None:
         return Rule.objects.filter(is_set=False)
     if path not in _read:
         save_configured_rules()
-        # Not if a document whose transaction this is comes to nothing.
+        # Not in the transaction of a document, which may be rolled back.
         transaction.on_commit(partial(_read.add, path))
     return Rule.objects.all()
 
 
 @transaction.atomic
 def save_configured_rules() -> None:
-    """Make the table say what ``PKB_RULES`` says.
+    """Store the rules of ``PKB_RULES``.
 
     Raises:
         InvalidInput: The file cannot be read.
@@ -88,7 +88,7 @@ def find_rule(rule_id: UUID) -> Rule:
     """Return a rule.
 
     Raises:
-        RuleNotFound: There is none of this id.
+        RuleNotFound: No rule has this id.
     """
     rule = Rule.objects.filter(pk=rule_id).first()
     if rule is None:
@@ -98,11 +98,11 @@ def find_rule(rule_id: UUID) -> Rule:
 
 @transaction.atomic
 def add_rule(given: Mapping[str, Any]) -> Rule:
-    """Keep a rule, for what comes in from now on.
+    """Create a rule for documents ingested from now on.
 
     Raises:
-        InvalidInput: As ``validate_rule``, or there are too many.
-        CollectionNotFound: There is none of that name.
+        InvalidInput: As ``validate_rule``, or there are too many rules.
+        CollectionNotFound: No collection has that name.
         RuleExists: The name is taken.
     """
     rule = Rule(**_validate(given))
@@ -115,7 +115,7 @@ def add_rule(given: Mapping[str, Any]) -> Rule:
 
 @transaction.atomic
 def change_rule(rule_id: UUID, given: Mapping[str, Any]) -> Rule:
-    """Change what is given; tags that the rule has put on stay.
+    """Update the given fields of a rule; tags it has added stay.
 
     Raises:
         InvalidInput, CollectionNotFound, RuleExists: As ``add_rule``.
@@ -130,11 +130,11 @@ def change_rule(rule_id: UUID, given: Mapping[str, Any]) -> Rule:
 
 @transaction.atomic
 def delete_rule(rule_id: UUID) -> None:
-    """Remove a rule; tags that it has put on stay.
+    """Delete a rule; tags it has added stay.
 
     Raises:
         RuleNotFound: There is none of this id.
-        RuleIsSet: It stands in the file of ``PKB_RULES``.
+        RuleIsSet: It is in the file of ``PKB_RULES``.
     """
     _find_own(rule_id).delete()
 
@@ -162,20 +162,20 @@ def _save(rule: Rule) -> Rule:
     return rule
 
 
-# Documents that are shown of a trial.
+# Documents shown in a preview.
 SHOWN = 50
-# Documents of one transaction, where a rule is applied at once.
+# Documents of one transaction when a rule is applied at once.
 BATCH_SIZE = 500
-# Of a kept file's place, before its name: its folder's name and a slash.
+# Length of a stored file's path before its name: its folder and a slash.
 _FOLDER_CHARS = 33
-# What joins the words of a title that is a file's name: Postgres would take it for one word.
+# Characters that join words in a title that is a file name: Postgres would see one word.
 _JOINTS = "._-/\\:;,()[]{}+&"
 
 _Link = Document.tags.through
 
 
 class _Like(Func):
-    """Whether a text is as a pattern of LIKE, in either case."""
+    """Condition: a text matches a LIKE pattern, ignoring case."""
 
     output_field = BooleanField()
     template = "(%(expressions)s)"
@@ -184,12 +184,12 @@ class _Like(Func):
 
 @dataclass(frozen=True, slots=True)
 class RulePreview:
-    """What a rule would do with what is there.
+    """The effect of a rule on the stored documents.
 
     Attributes:
-        matching_count: Documents that it is about.
-        changing_count: Of them, those that lack a tag it gives.
-        documents: The newest of those, else of all it is about, with the tags that they lack.
+        matching_count: Matching documents.
+        changing_count: Matching documents without all of its tags.
+        documents: The newest of those, else of all matches, with their missing tags.
     """
 
     matching_count: int
@@ -198,7 +198,7 @@ class RulePreview:
 
 
 def preview_rule(rule: Rule) -> RulePreview:
-    """Tell what a rule, which need not be kept, would do; changes nothing."""
+    """Return the effect of a rule, stored or not; changes nothing."""
     matching = matching_documents(rule)
     changing = without_tags(matching, rule.tags)
     changing_count = changing.count()
@@ -211,7 +211,7 @@ def preview_rule(rule: Rule) -> RulePreview:
 
 
 def apply_rule(rule: Rule) -> int:
-    """Tag what is there, a batch a transaction; return how many documents it changed."""
+    """Tag the stored documents in batches; return how many changed."""
     count = 0
     while keys := list(
         without_tags(matching_documents(rule), rule.tags).values_list("pk", flat=True)[:BATCH_SIZE]
@@ -221,7 +221,7 @@ def apply_rule(rule: Rule) -> int:
 
 
 def without_tags(documents: DocumentQuerySet, tags: Iterable[str]) -> DocumentQuerySet:
-    """Keep documents that lack one of the tags; none where no tag is named."""
+    """Filter documents that lack one of the tags; none if there are no tags."""
     carried = [_Link.objects.filter(document=OuterRef("pk"), tag__name=name) for name in tags]
     if not carried:
         return documents.none()
@@ -229,14 +229,14 @@ def without_tags(documents: DocumentQuerySet, tags: Iterable[str]) -> DocumentQu
 
 
 def matching_documents(rule: Rule) -> DocumentQuerySet:
-    """Return the stored documents that a rule is about."""
+    """Return the stored documents that match a rule."""
     languages = Collection.objects.order_by().values_list("language", flat=True).distinct()
     condition = _rule_condition(rule, list(languages), _searched_names(is_whole=rule.is_set))
     return Document.objects.stored().filter(condition)
 
 
 def matching_rules(document: Document, rules: Sequence[Rule]) -> list[Rule]:
-    """Return those of the rules that are about a document, stored with its chunks."""
+    """Return the rules that match a document, stored with its chunks."""
     if not rules:
         return []
     names = {is_whole: _names_of(document, is_whole=is_whole) for is_whole in (True, False)}
@@ -252,12 +252,11 @@ def matching_rules(document: Document, rules: Sequence[Rule]) -> list[Rule]:
 
 
 def _searched_names(*, is_whole: bool) -> list[Any]:
-    """What a path is compared with: path, address, the name of the file that was sent.
+    """Return the names that a path pattern is compared with: path, URL, upload name.
 
     Args:
-        is_whole: The rule is the operator's, and sees the path as it is on this machine. Others
-            see what clients are shown, and the folder that pages name beside the file: else one
-            could ask for the rest, letter by letter.
+        is_whole: Whether it is a rule of the operator, which sees full paths. Other rules see only
+            the path shown to clients; else users could guess the rest letter by letter.
     """
     with_folder = Func(
         F("file_path"), Value("[^/]*/[^/]*$"), function="substring", output_field=TextField()
@@ -267,7 +266,7 @@ def _searched_names(*, is_whole: bool) -> list[Any]:
 
 
 def _names_of(document: Document, *, is_whole: bool) -> list[Any]:
-    """Return the same of one document, whose SQL is a tenth as long to make."""
+    """Return the names of one document, with SQL that is ten times faster to build."""
     path, uri = document.file_path, document.source_uri
     paths = [path] if is_whole else [shown_path(path), "/".join(path.split("/")[-2:])]
     names = [*paths, shown_uri(uri, file_path=path), document.kept_file[_FOLDER_CHARS:]]
@@ -285,14 +284,14 @@ def _rule_condition(rule: Rule, languages: Sequence[str], names: Sequence[Any]) 
 
 
 def _path_condition(pattern: str, names: Sequence[Any]) -> Q:
-    """Return whether a name is so, or what follows a slash of it."""
+    """Return the condition that a name, or its part after a slash, matches."""
     like = Value(f"%/{like_pattern(pattern)}")
     begun = [Concat(Value("/"), name, output_field=TextField()) for name in names]
     return reduce(or_, [Q(_Like(name, like)) for name in begun])
 
 
 def _sender_condition(pattern: str) -> Q:
-    """Return whether the address of a mail's sender is so, or the whole line with the name."""
+    """Return the condition that a mail's sender address, or the full line, matches."""
     line = KeyTextTransform("from", "metadata")
     address = Func(line, Value("<([^<>]*)>[^<>]*$"), function="substring", output_field=TextField())
     return reduce(or_, [Q(_Like(said, Value(like_pattern(pattern)))) for said in (line, address)])

@@ -1,4 +1,4 @@
-"""What a rule may say: bounds, spelling, and patterns as SQL understands them."""
+"""Validate the fields of a rule, and convert patterns to SQL."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _LISTS = {"title", "words", "tags"}
 
 MAX_NAME_CHARS = 100
 MAX_PATTERN_CHARS = 500
-# Postgres compares a pattern in time of its length times the text's; with many of these near that.
+# Limits patterns: Postgres matches in time of pattern length times text length.
 MAX_STARS = 10
 MAX_PHRASES = 20
 MAX_PHRASE_CHARS = 200
@@ -27,13 +27,13 @@ _SPECIAL = re.compile(r"[\\%_]")
 
 
 def validate_rule(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a rule says, each of ``FIELDS``, cleaned.
+    """Return the fields of a rule, each of ``FIELDS``, validated.
 
-    Of lists, a text is taken as its parts between commas.
+    A text for a list field is split at commas.
 
     Raises:
-        InvalidInput: A field is unknown, of another type or out of its bounds, or the rule has no
-            name, no condition or nothing to do; it names the field.
+        InvalidInput: A field is unknown, has a wrong type or value, or the rule has no name,
+            condition or action; the message names the field.
     """
     unknown = sorted(map(str, given.keys() - set(FIELDS)))
     if unknown:
@@ -83,7 +83,7 @@ def _phrases(field: str, value: Any) -> list[str]:
 
 
 def _clean(field: str, text: str) -> str:
-    """Return a text in the form that documents have, its blanks single."""
+    """Return a text normalized like documents, with single spaces."""
     if not is_storable(text):
         raise InvalidInput("Contains a character that cannot be stored.", field=field)
     return normalize("NFC", " ".join(text.split()))
@@ -97,6 +97,6 @@ def _tags(names: list[str]) -> tuple[str, ...]:
 
 
 def like_pattern(pattern: str) -> str:
-    """Return a pattern with ``*`` (any characters, ``/`` too) and ``?`` (one) for LIKE."""
+    """Convert ``*`` (any characters, also ``/``) and ``?`` (one) to LIKE."""
     escaped = _SPECIAL.sub(r"\\\g<0>", _STARS.sub("*", pattern))
     return escaped.replace("*", "%").replace("?", "_")

@@ -20,13 +20,13 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
 
 
 def read_rules(path: Path) -> list[dict[str, Any]]:
-    """Return what the rules of a file say, as ``validate_rule`` does.
+    """Return the validated rules of a file.
 
-    They are a list, or the list ``rules`` of what the file holds.
+    The file contains a list, or an object with the list ``rules``.
 
     Raises:
-        InvalidInput: The file cannot be read, or a rule is wrong: it names the file, and the line
-            or the rule.
+        InvalidInput: The file or a rule is invalid; the message names the file, and the line or
+        rule.
     """
     found = _parse(path)
     if isinstance(found, dict) and set(found) == {"rules"}:
@@ -55,7 +55,7 @@ def _parse(path: Path) -> Any:
         return read(content.decode())
     except OSError as exc:
         raise InvalidInput(f"{path}: {exc.strerror}") from exc
-    # Those of TOML, JSON and UTF-8 are of this kind; they, and YAML's, tell the line.
+    # Errors of TOML, JSON and UTF-8 are ValueErrors; they and YAML's name the line.
     except (ValueError, RecursionError, yaml.YAMLError) as exc:
         raise InvalidInput(f"{path}: {' '.join(str(exc).split())}") from exc
 

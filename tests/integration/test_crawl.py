@@ -13,7 +13,7 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 
 from corpus.catalogue import create_collection, delete_collection
 from corpus.crawl import fetcher
-from corpus.crawl.frontier import links_kept
+from corpus.crawl.frontier import select_links
 from corpus.ingestion import move_to_collection
 from corpus.invariants import find_violations
 from corpus.jobs import run as run_of_jobs
@@ -315,7 +315,7 @@ def test_a_site_of_https_is_not_left_for_http(site: Site) -> None:
     collection = Collection.objects.get_named("default")
     kept, _ = add_site("https://coast.example/docs/", SiteLimits(), collection=collection)
     links = ["http://coast.example/docs/a", "/docs/b", "http://coast.example:8080/docs/c"]
-    found = links_kept(kept, links, base=kept.address)
+    found = select_links(kept, links, base=kept.address)
     assert found == ["https://coast.example/docs/a", "https://coast.example/docs/b"]
 
 

@@ -182,9 +182,9 @@ def test_a_chunk_that_begins_inside_of_a_label_is_named_by_it() -> None:
     lead, term = "Options", "-v"
     text, outline = outlined(
         Block("# Top", 1, "Top"),
-        Block("Options:", under=(lead,)),
-        Block("-v", under=(lead, term)),
-        Block("Talk a b c d. " * 12, under=(lead, term)),
+        Block("Options:", labels=(lead,)),
+        Block("-v", labels=(lead, term)),
+        Block("Talk a b c d. " * 12, labels=(lead, term)),
         Block("After. " * 20),
     )
     spans = split(text, outline, size=40, sentences=0)
@@ -195,7 +195,7 @@ def test_a_chunk_that_begins_inside_of_a_label_is_named_by_it() -> None:
 
 
 def test_a_chunk_of_what_was_said_is_named_by_the_time_at_which_it_begins() -> None:
-    blocks = [Block(sentences(3), under=(f"00:0{n}:30",)) for n in range(3)]
+    blocks = [Block(sentences(3), labels=(f"00:0{n}:30",)) for n in range(3)]
     text, outline = join_blocks(blocks)
     paths = [span.heading_path for span in split(text, outline)]
     assert paths == [("00:00:30",), ("00:01:30",), ("00:02:30",)]
@@ -204,7 +204,7 @@ def test_a_chunk_of_what_was_said_is_named_by_the_time_at_which_it_begins() -> N
 def test_a_term_begins_a_chunk_with_what_is_said_of_it() -> None:
     said = "Word a b c d. " * 3
     text, outline = outlined(
-        *(Block(text, under=(term,)) for term in ("-a", "-b") for text in (term, said, said))
+        *(Block(text, labels=(term,)) for term in ("-a", "-b") for text in (term, said, said))
     )
     pieces = cut(text, outline, size=60)
     assert [piece.split()[0] for piece in pieces] == ["-a", "-b"]
@@ -212,12 +212,12 @@ def test_a_term_begins_a_chunk_with_what_is_said_of_it() -> None:
 
 def test_a_chunk_has_the_innermost_of_many_names() -> None:
     names = tuple("abcdefgh")
-    text, outline = outlined(Block("Word. " * 60, under=names))
+    text, outline = outlined(Block("Word. " * 60, labels=names))
     assert split(text, outline, size=40)[-1].heading_path == names[-MAX_NAMES:]
 
 
 def test_names_leave_room_for_themselves() -> None:
-    text, outline = outlined(Block("# A", 1, "A"), Block("Word. " * 90, under=("Label",)))
+    text, outline = outlined(Block("# A", 1, "A"), Block("Word. " * 90, labels=("Label",)))
     counter = ruler_of(text)
     spans = split_text(
         text,

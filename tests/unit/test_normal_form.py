@@ -78,12 +78,12 @@ def test_a_stray_control_in_a_short_block_does_not_refuse_the_whole() -> None:
 def test_neighbours_under_one_label_are_one_part_of_the_text() -> None:
     text, outline = join_blocks(
         [
-            Block("Options:", under=("Options",)),
-            Block("-v", under=("Options", "-v")),
-            Block("Talk\u00a0more.", under=("Options", "-v")),
-            Block("-q", under=("Options", "-q\u00a0x")),
+            Block("Options:", labels=("Options",)),
+            Block("-v", labels=("Options", "-v")),
+            Block("Talk\u00a0more.", labels=("Options", "-v")),
+            Block("-q", labels=("Options", "-q\u00a0x")),
             Block("After."),
-            Block("-v", under=("-v",)),
+            Block("-v", labels=("-v",)),
         ]
     )
     assert [(text[each.start : each.end], each.text) for each in outline.labels] == [
@@ -96,7 +96,7 @@ def test_neighbours_under_one_label_are_one_part_of_the_text() -> None:
 
 def test_outline_survives_its_json() -> None:
     _, outline = join_blocks(
-        [Block("# A", heading_level=1, heading_text="A", page=3), Block("b", under=("B",))]
+        [Block("# A", heading_level=1, heading_text="A", page=3), Block("b", labels=("B",))]
     )
     assert Outline.from_json(outline.to_json()) == outline
 
@@ -154,7 +154,7 @@ BELOW = OcrBox(12, 0.61, 1_000, 800, 4_000, 800, 200)
 
 def scanned() -> tuple[str, Outline]:
     """Two lines as one paragraph, a word parted between them, after a page of text."""
-    block = Block("High water at nine, the mor\u00adning after.", page=2, places=(LEVEL, BELOW))
+    block = Block("High water at nine, the mor\u00adning after.", page=2, ocr_boxes=(LEVEL, BELOW))
     return join_blocks([Block("A page of text.", page=1), block])
 
 
@@ -166,7 +166,7 @@ def test_runs_are_found_by_their_letters_whatever_stands_between() -> None:
 
 
 def test_letters_that_ran_out_have_no_run() -> None:
-    _, outline = join_blocks([Block("Nine.", places=(OcrBox(0, 1, 0, 0, 9, 0, 9), LEVEL))])
+    _, outline = join_blocks([Block("Nine.", ocr_boxes=(OcrBox(0, 1, 0, 0, 9, 0, 9), LEVEL))])
     assert outline.scanned == ()
 
 
@@ -185,7 +185,7 @@ def test_runs_are_kept_as_a_short_text() -> None:
 
 
 def test_a_place_off_the_page_is_kept_at_its_edge() -> None:
-    _, outline = join_blocks([Block("Nine", places=(OcrBox(4, 0.5, -7, 0, 10**6, 0, 9),))])
+    _, outline = join_blocks([Block("Nine", ocr_boxes=(OcrBox(4, 0.5, -7, 0, 10**6, 0, 9),))])
     (run,) = unpack_runs(pack_runs(outline.scanned))
     assert (run.box.x1, run.box.x2) == (0, 65_535)
 
@@ -213,7 +213,7 @@ def test_a_quote_over_two_lines_has_two_boxes() -> None:
     ],
 )
 def test_a_line_that_climbs_is_marked_in_steps_as_thick_as_it_is(place: OcrBox, count: int) -> None:
-    _, outline = join_blocks([Block("Nine", places=(place,))])
+    _, outline = join_blocks([Block("Nine", ocr_boxes=(place,))])
     boxes = boxes_of(outline.scanned, 0, 4, width=10_000)
     assert len(boxes) == count
     assert all(min(box.width, box.height) <= 300 for box in boxes)

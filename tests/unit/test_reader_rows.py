@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from evaluation.datasets import DataSet, GoldDocument, GoldQuestion
-from evaluation.reader_rows import MADE_WEIGHT, MOST_CHARS, ReaderRow, exchange_word, make_rows
+from evaluation.reader_rows import MADE_WEIGHT, MOST_CHARS, ReaderRow, make_rows, replace_word
 
 NORMANS = GoldDocument("d1", "Normans", "The Normans gave their name to Normandy, in France.")
 ROLLO = GoldDocument("d2", "Normans", "Rollo was their first ruler. He came in 911.")
@@ -85,7 +85,7 @@ def test_one_word_is_exchanged(
     question: str, names: list[str], wanted: set[str | None] | None
 ) -> None:
     draws = [Random(seed) for seed in range(60)]  # noqa: S311  (no secret)
-    found = {exchange_word(question, names, draw) for draw in draws}
+    found = {replace_word(question, names, draw) for draw in draws}
 
     assert question not in found
     if wanted is not None:

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from corpus.crawl.robots import read_robots
-from corpus.crawl.scope import Scope, is_same_path, kind_without_text, page_key, tidy
+from corpus.crawl.scope import Scope, is_same_path, kind_without_text, normalize_url, page_key
 from corpus.errors import UnreadableFile
 from corpus.loaders import link_parser
 from corpus.loaders.link_parser import read_links, read_sitemap
@@ -30,8 +30,8 @@ BASE = "https://a.example/docs/guide/intro.html"
     ],
 )  # fmt: skip
 def test_an_address_has_one_form(link: str, found: str) -> None:
-    assert tidy(link, BASE) == found
-    assert tidy(found) == found
+    assert normalize_url(link, BASE) == found
+    assert normalize_url(found) == found
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,11 @@ def test_a_site_is_what_lies_in_the_folder_of_its_address(
     start: str, inside: str, outside: str
 ) -> None:
     scope = Scope.of(start)
-    assert (scope.holds(start), scope.holds(inside), scope.holds(outside)) == (True, True, False)
+    assert (scope.contains(start), scope.contains(inside), scope.contains(outside)) == (
+        True,
+        True,
+        False,
+    )
 
 
 def test_addresses_of_one_page_are_known() -> None:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from django.db import transaction
 from django.db.models import QuerySet
 
-from corpus.crawl.frontier import begin
-from corpus.crawl.pages import visit
+from corpus.crawl.frontier import queue_start_page
+from corpus.crawl.pages import process_item
 from corpus.errors import BackendError, CollectionNotFound, PkbError
 from corpus.ingestion.file_sync import failed_result
 from corpus.ingestion.outcomes import ItemResult, Outcome
@@ -26,7 +26,7 @@ class CrawlKind(JobKind):
 
     def list_items(self, job: Job, *, should_stop: Callable[[], bool]) -> None:
         if site := _site_of(job):
-            begin(job, site)
+            queue_start_page(job, site)
         Job.objects.filter(pk=job.pk).update(is_listed=True)
 
     def delay_before_next_s(self, job: Job) -> float:
@@ -40,7 +40,7 @@ class CrawlKind(JobKind):
         if site is None:
             return ItemResult(Outcome.FAILED, reason=_REMOVED)
         try:
-            return visit(item, site)
+            return process_item(item, site)
         except (BackendError, CollectionNotFound):
             raise
         except PkbError as exc:

@@ -4,7 +4,7 @@ import re
 
 from corpus.loaders.base import Block, LoadedDocument
 from corpus.loaders.charset import decode
-from corpus.loaders.formats.plain import paragraphs, unified
+from corpus.loaders.formats.plain import normalize_newlines, paragraphs
 
 _TITLE = re.compile(r"\A(={1,6}|#{1,6})[ \t]+(\S.*)")
 _ATTRIBUTE = re.compile(r"\A:([a-z]+):[ \t]+(\S.*)")
@@ -19,7 +19,7 @@ _LISTING = re.compile(r"\A(-{4,}|\.{4,}|`{3,}|\+{4,})[ \t]*$")
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
     """Read an AsciiDoc file; a title line is a heading except in a listing."""
-    text = unified(decode(content))
+    text = normalize_newlines(decode(content))
     blocks: list[Block] = []
     pending: list[str] = []
     fence = ""

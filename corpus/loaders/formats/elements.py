@@ -56,8 +56,8 @@ def whole_blocks(element: "HtmlElement") -> list[Block] | None:
     elif tag in LISTS and not _has_rich_items(element):
         blocks = [Block("\n".join(_list_lines(element, 0)))]
     elif tag == "table" and _is_data_table(element):
-        under = tuple(filter(None, [stated_label(element, "caption")]))
-        blocks = [replace(block, under=under) for block in table_blocks(_table_rows(element))]
+        labels = tuple(filter(None, [find_label(element, "caption")]))
+        blocks = [replace(block, labels=labels) for block in table_blocks(_table_rows(element))]
     elif tag == "p" and (text := _bold_line(element)):
         blocks = [Block(text, LINE_LEVEL, text)]
     else:
@@ -65,7 +65,7 @@ def whole_blocks(element: "HtmlElement") -> list[Block] | None:
     return blocks
 
 
-def stated_label(element: "HtmlElement", tag: str) -> str:
+def find_label(element: "HtmlElement", tag: str) -> str:
     """Return the label that a child of an element gives to all of it."""
     child = next((one for one in element if one.tag == tag), None)
     return "" if child is None else normalize_label(inline_text(child))
@@ -102,7 +102,7 @@ def is_shown(element: "HtmlElement") -> bool:
     return element.get("hidden") is None and not _HIDDEN.search(element.get("style") or "")
 
 
-def tidied(text: str) -> str:
+def collapse_spaces(text: str) -> str:
     """Collapse spaces in inline text; keep line breaks without spaces around them."""
     return _AROUND_BREAK.sub("\n", re.sub(r"[ \t]+", " ", text)).strip()
 

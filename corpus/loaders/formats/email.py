@@ -70,7 +70,7 @@ def attachments(content: bytes) -> list[Attachment]:
 
 def _carried(message: "Message") -> list[Attachment]:
     found = []
-    for part in leaves_of(message):
+    for part in list_leaves(message):
         if not is_attachment(part):
             continue
         if part.get_content_type() == "message/rfc822":
@@ -119,13 +119,13 @@ def parse_message(content: bytes) -> "Message":
     return message
 
 
-def leaves_of(message: "Message") -> Iterator["Message"]:
+def list_leaves(message: "Message") -> Iterator["Message"]:
     """Return the parts with content; an attached message is one of them, not its parts."""
     if message.get_content_type() == "message/rfc822" or not message.is_multipart():
         yield message
         return
     for part in _parts(message):
-        yield from leaves_of(part)
+        yield from list_leaves(part)
 
 
 def is_attachment(part: "Message") -> bool:
@@ -143,7 +143,7 @@ def _body(message: "Message") -> list[Block]:
     """Return the message text: the plain one, unless only the HTML one has content."""
     plain: list[Block] = []
     rich: list[Block] = []
-    for part in leaves_of(message):
+    for part in list_leaves(message):
         if is_attachment(part):
             continue
         text = _text(part)

@@ -98,7 +98,7 @@ def _is_content(piece: LinkedBlock) -> bool:
     if piece.link_share > _MAX_LINK_SHARE:
         return False
     block = piece.block
-    is_named = block.heading_level is not None or bool(block.under)
+    is_named = block.heading_level is not None or bool(block.labels)
     return is_named or len(block.text) >= _LONG_CHARS or "\n" in block.text
 
 
@@ -109,8 +109,8 @@ def _lead(before: list[LinkedBlock]) -> list[Block]:
         level = near[at].block.heading_level
         if level is None or level > _MAX_LEAD_LEVEL or near[at].link_share > _MAX_LINK_SHARE:
             continue
-        under = (one for one in near[at + 1 :] if _is_content(one))
-        long = [one.block for one in under if len(one.block.text) >= _LONG_CHARS]
+        below = (one for one in near[at + 1 :] if _is_content(one))
+        long = [one.block for one in below if len(one.block.text) >= _LONG_CHARS]
         return [near[at].block, *long]
     return []
 

@@ -17,7 +17,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
     """
     text = decode(content)
     try:
-        value = parsed(text)
+        value = parse_json(text)
     except ValueError as error:
         values = _lines(text)
         if values is None:
@@ -29,7 +29,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
     )
 
 
-def parsed(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """Parse a JSON value; numbers stay text, digit by digit as in the file."""
     return json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
 
@@ -67,7 +67,7 @@ def _is_nested(value: Any) -> bool:
 def _lines(text: str) -> list[Any] | None:
     """Return the values of JSON Lines, or None if it is not JSON Lines."""
     try:
-        values = [parsed(line) for line in text.splitlines() if line.strip()]
+        values = [parse_json(line) for line in text.splitlines() if line.strip()]
     except ValueError:
         return None
     return values if len(values) > 1 else None

@@ -3,7 +3,7 @@
 from corpus.errors import UnreadableFile
 from corpus.loaders.base import Block, LoadedDocument
 from corpus.loaders.charset import decode
-from corpus.loaders.formats.json import parsed, value_blocks
+from corpus.loaders.formats.json import parse_json, value_blocks
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
@@ -16,7 +16,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
     for number, line in enumerate(decode(content).split("\n"), start=1):
         if line.strip():
             try:
-                record = parsed(line)
+                record = parse_json(line)
             except ValueError as error:
                 raise UnreadableFile(f"Line {number} is not valid JSON: {error}.") from error
             blocks.extend(value_blocks([record]))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from corpus.errors import UnreadableFile
 from corpus.loaders.base import Block, LoadedDocument
 from corpus.loaders.charset import decode
-from corpus.loaders.formats.plain import unified
+from corpus.loaders.formats.plain import normalize_newlines
 from corpus.loaders.labels import LINE_LEVEL, is_bold_heading
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _STATED = frozenset(("title", "chapter", "section", *_TAG_KEYS))
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
     """Read a Markdown file; its text stays as written, without front matter."""
-    text = unified(decode(content))
+    text = normalize_newlines(decode(content))
     stated, body = split_front_matter(text)
     return LoadedDocument(
         blocks=markdown_blocks(body),

@@ -11,13 +11,13 @@ from corpus.loaders.formats.elements import (
     BLOCKS,
     LISTS,
     MAX_START,
+    collapse_spaces,
+    find_label,
     follows_term,
     inline_text,
     is_shown,
     math_source,
-    stated_label,
     terms_from,
-    tidied,
     whole_blocks,
 )
 from corpus.loaders.labels import normalize_label
@@ -80,7 +80,7 @@ class _Walk:
         self._inline: list[str] = []
         self._linked_chars = 0
         self._in_link = 0
-        self._under: tuple[str, ...] = ()
+        self._labels: tuple[str, ...] = ()
         self._mark = ""
 
     def over(self, root: "HtmlElement") -> list[LinkedBlock]:
@@ -98,24 +98,24 @@ class _Walk:
         elif tag == "dl":
             self._definitions(element)
         elif tag in _NAMED_BY:
-            self._inside(element, self._below(stated_label(element, _NAMED_BY[tag])))
+            self._inside(element, self._below(find_label(element, _NAMED_BY[tag])))
         elif tag in BLOCKS:
-            self._inside(element, self._under)
+            self._inside(element, self._labels)
         else:
             self._inline_element(element)
 
     def _below(self, label: str) -> tuple[str, ...]:
         """Return the current labels plus one, unless it is empty or there are too many."""
-        is_kept = label and len(self._under) < _MAX_LABELS
-        return (*self._under, label) if is_kept else self._under
+        is_kept = label and len(self._labels) < _MAX_LABELS
+        return (*self._labels, label) if is_kept else self._labels
 
-    def _inside(self, element: "HtmlElement", under: tuple[str, ...]) -> None:
+    def _inside(self, element: "HtmlElement", labels: tuple[str, ...]) -> None:
         """Return the blocks inside an element, with these labels."""
         self._flush()
-        outer, self._under = self._under, under
+        outer, self._labels = self._labels, labels
         self._children(element)
         self._flush()
-        self._under = outer
+        self._labels = outer
 
     def _rich_list(self, element: "HtmlElement") -> None:
         """Add a list whose items contain blocks; each begins with its mark."""
@@ -126,7 +126,7 @@ class _Walk:
             if is_shown(item):
                 self._mark = f"{number}. " if element.tag == "ol" else "- "
                 number += 1
-                self._inside(item, self._under)
+                self._inside(item, self._labels)
                 self._mark = ""
             self._text(item.tail)
         self._flush()
@@ -134,21 +134,21 @@ class _Walk:
     def _definitions(self, element: "HtmlElement") -> None:
         """Add a definition list, each definition labeled with its term."""
         self._flush()
-        outer = self._under
+        outer = self._labels
         self._text(element.text)
         for child in element:
             if child.tag == "div" and is_shown(child):
-                self._under = outer
+                self._labels = outer
                 self._definitions(child)
             elif is_shown(child):
                 if child.tag == "dt" and not follows_term(child):
                     self._flush()
-                    self._under = outer
-                    self._under = self._below(normalize_label(", ".join(terms_from(child))))
+                    self._labels = outer
+                    self._labels = self._below(normalize_label(", ".join(terms_from(child))))
                 self._enter(child)
             self._text(child.tail)
         self._flush()
-        self._under = outer
+        self._labels = outer
 
     def _inline_element(self, element: "HtmlElement") -> None:
         if element.tag == "br":
@@ -183,16 +183,16 @@ class _Walk:
         share = min(linked / chars, 1.0) if chars else 0.0
         self._mark = ""
         named = (
-            replace(block, under=(*self._under, *block.under))
+            replace(block, labels=(*self._labels, *block.labels))
             for block in blocks
             if block.text.strip()
         )
         self._pieces.extend(LinkedBlock(block, share) for block in named)
 
     def _flush(self) -> None:
-        text = tidied("".join(self._inline))
+        text = collapse_spaces("".join(self._inline))
         if text:
-            block = Block(self._mark + text, under=self._under)
+            block = Block(self._mark + text, labels=self._labels)
             self._mark = ""
             self._pieces.append(LinkedBlock(block, min(self._linked_chars / len(text), 1.0)))
         self._inline.clear()

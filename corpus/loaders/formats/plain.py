@@ -18,21 +18,21 @@ _MAX_LEVEL = 6
 _MAX_RULE_DIFFERENCE = 2
 
 
-def unified(text: str) -> str:
+def normalize_newlines(text: str) -> str:
     """Normalize line breaks; turn page breaks into paragraph breaks."""
     return text.replace("\r\n", "\n").translate(_LINE_ENDS)
 
 
 def paragraphs(text: str) -> list[str]:
     """Yield the paragraphs between empty lines, with their indentation and line breaks."""
-    pieces = (piece.strip("\n").rstrip() for piece in _EMPTY_LINES.split(unified(text)))
+    pieces = (piece.strip("\n").rstrip() for piece in _EMPTY_LINES.split(normalize_newlines(text)))
     return [piece for piece in pieces if piece]
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
     """Read a text file in any encoding; its file name is its title."""
     # The first heading is not used as title: it is often "Overview", and in the heading path.
-    text = unified(decode(content))
+    text = normalize_newlines(decode(content))
     blocks = transcript_blocks(text, filename=filename) or _blocks(paragraphs(text))
     return LoadedDocument(tuple(blocks), title=PurePath(filename).stem)
 

@@ -8,7 +8,7 @@ from zipfile import ZipFile
 from corpus.errors import UnreadableFile
 from corpus.loaders.archives import opened, read_xml
 from corpus.loaders.base import Block, LoadedDocument
-from corpus.loaders.formats.docx.math import tex_of
+from corpus.loaders.formats.docx.math import to_tex
 from corpus.loaders.formats.ooxml import (
     COMMENT_PARTS,
     RELATION,
@@ -160,7 +160,7 @@ def _pieces(parent: "Element") -> Iterator[str]:
         elif element.tag == _A + "br":
             yield "\n"
         elif element.tag == _M + "oMath":
-            yield f"${tex_of(element).strip()}$"
+            yield f"${to_tex(element).strip()}$"
         elif element.tag.endswith("}AlternateContent") and len(element):
             yield from _pieces(element[0])
         else:

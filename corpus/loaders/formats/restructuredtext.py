@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from corpus.loaders.base import Block, LoadedDocument
 from corpus.loaders.charset import decode
-from corpus.loaders.formats.plain import unified
+from corpus.loaders.formats.plain import normalize_newlines
 from corpus.loaders.formats.titles import title_at
 
 _MAX_LEVEL = 6
@@ -20,7 +20,7 @@ _KEPT_FIELDS = frozenset(
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
     """Read a reST file; heading levels follow the order of underline characters."""
-    text = unified(decode(content)).expandtabs(8)
+    text = normalize_newlines(decode(content)).expandtabs(8)
     blocks = tuple(_blocks(text.split("\n")))
     return LoadedDocument(blocks, metadata=_fields(blocks))
 

@@ -50,7 +50,7 @@ def read_scans(
                 f"There is no text on its {len(document.scans)} pages: it is scanned, and OCR is"
                 " off (PKB_OCR)."
             )
-        return _told(document, {"unread_pages": list(document.scans)})
+        return _add_summary(document, {"unread_pages": list(document.scans)})
     if limits.all_scans and len(document.scans) > limits.max_scanned_pages:
         raise TooLarge(
             f"The file has {len(document.scans):,} scanned pages; a request has"
@@ -64,10 +64,10 @@ def read_scans(
     whole = read_in_child(
         content, filename=filename, media_type=media_type, limits=limits, scans=scans
     )
-    return _told(whole, summary_of(scans, unread))
+    return _add_summary(whole, summarize_ocr(scans, unread))
 
 
-def summary_of(scans: Mapping[int, Scan], unread: list[int]) -> dict[str, Any]:
+def summarize_ocr(scans: Mapping[int, Scan], unread: list[int]) -> dict[str, Any]:
     """Return the OCR summary of a document for its metadata, or nothing without OCR.
 
     Returns:
@@ -84,7 +84,7 @@ def summary_of(scans: Mapping[int, Scan], unread: list[int]) -> dict[str, Any]:
     return said if any(said.values()) else {}
 
 
-def _told(document: LoadedDocument, said: dict[str, Any]) -> LoadedDocument:
+def _add_summary(document: LoadedDocument, said: dict[str, Any]) -> LoadedDocument:
     metadata = {**document.metadata, OCR: said} if said else document.metadata
     return replace(document, scans=(), metadata=metadata)
 

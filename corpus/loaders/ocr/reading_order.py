@@ -43,11 +43,11 @@ class _Run:
     height: float
 
 
-def lines_in_order(scan: Scan) -> list[Line]:
+def sort_lines(scan: Scan) -> list[Line]:
     """Return lines in reading order: by column if there are columns, else by row."""
     if not scan.lines:
         return []
-    runs = list(_levelled(scan.lines))
+    runs = list(_deskew(scan.lines))
     flat = [
         run
         for run in runs
@@ -60,7 +60,7 @@ def lines_in_order(scan: Scan) -> list[Line]:
     return [_joined(row, usual, scan.width) for row in rows]
 
 
-def _levelled(lines: Sequence[ScannedLine]) -> Iterator[_Run]:
+def _deskew(lines: Sequence[ScannedLine]) -> Iterator[_Run]:
     """Rotate the page so that most lines are horizontal, left to right."""
     length = median(hypot(line.x2 - line.x1, line.y2 - line.y1) for line in lines)
     long = [line for line in lines if hypot(line.x2 - line.x1, line.y2 - line.y1) >= length]
@@ -138,7 +138,7 @@ def _joined(row: Sequence[_Run], usual: float, width: int) -> Line:
         right=row[-1].right * scale,
         bottom=-bottom * scale,
         top=-min(run.y - run.height / 2 for run in row) * scale,
-        places=tuple(_place(run.line, width) for run in row),
+        ocr_boxes=tuple(_place(run.line, width) for run in row),
         ends=max(gaps, default=0) > usual * _CELL_GAP,
     )
 

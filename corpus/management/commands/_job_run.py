@@ -1,4 +1,4 @@
-"""How a command runs its job, alone or by processes, and stops."""
+"""Run the job of a command, in one or several processes, and stop it."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ POLL_S = 0.2
 
 
 class Interruption(AbstractContextManager["Interruption"]):
-    """Makes the first Ctrl-C a request to stop after the file at work; the second ends at once."""
+    """Turns the first Ctrl-C into a stop after the current file; the second exits at once."""
 
     def __init__(self) -> None:
         self._was_asked = False
@@ -50,11 +50,11 @@ class Interruption(AbstractContextManager["Interruption"]):
 def run_job_here(
     job: Job, *, workers: int, report: Report, should_stop: Callable[[], bool]
 ) -> None:
-    """Run a job to its end in this process, or in ``workers`` processes that it looks after."""
+    """Run a job to its end in this process, or in ``workers`` child processes."""
     with job_lock(job.pk):
         if begin_job(job.pk, should_stop=should_stop) is not None:
-            seen = Seen(job)
-            # How many pages a site has shows while they come.
+            seen = ItemTracker(job)
+            # The number of pages of a site grows during the sync.
             if job.kind != Job.Kind.CRAWL:
                 waiting = job.items.pending().values_list("path", flat=True)
                 report.expect(waiting, file_count=job.items.count())
@@ -76,8 +76,8 @@ def run_job_here(
     report.skip(job.skipped)
 
 
-class Seen:
-    """Finds the items of a job that have ended and were not shown."""
+class ItemTracker:
+    """Finds finished items of a job that were not shown yet."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -110,8 +110,8 @@ def run_in_processes(
     *,
     on_begin: Callable[[JobItem], None] = lambda item: None,
 ) -> Iterator[JobItem]:
-    """Yield items as worker processes end them; workers that die are replaced."""
-    seen = Seen(job)
+    """Yield items when worker processes finish them; dead workers are replaced."""
+    seen = ItemTracker(job)
     seen.new_items()
     begun = -1
     while job.items.pending().exists() and not should_stop():
@@ -143,6 +143,6 @@ def _start_helper(job: Job) -> "subprocess.Popen[bytes]":
         ],
         env={**os.environ, **threads},
         stdin=subprocess.DEVNULL,
-        # Ctrl-C is for the command, which then ends its helpers.
+        # Only the command handles Ctrl-C, and then stops its helpers.
         start_new_session=True,
     )  # fmt: skip

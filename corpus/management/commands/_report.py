@@ -1,4 +1,4 @@
-"""What `manage.py ingest` shows of each file, of the time that is left, and of the sums."""
+"""Progress and results of `manage.py ingest`."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.selection import skipped_message
 from corpus.models import Job, JobItem
 
-# Without a terminal, a plain line says so often how far it is.
+# Interval of progress lines without a terminal.
 LINE_EVERY = 100
 NAME_CHARS = 32
 
@@ -25,9 +25,9 @@ _IF_ANY = (Outcome.REDIRECTED, Outcome.SKIPPED, Outcome.REFUSED)
 
 
 class Report:
-    """Shows each file's end: a bar in a terminal, plain lines or JSON lines otherwise.
+    """Shows each file's result: with a progress bar in a terminal, else as lines or JSON.
 
-    The bar moves by bytes: a long file is most of the time that is left.
+    The bar counts bytes, because long files take most of the time.
     """
 
     def __init__(self, command: BaseCommand, *, as_json: bool, is_sync: bool) -> None:
@@ -52,19 +52,19 @@ class Report:
         self._progress.start()
 
     def expect(self, waiting: Iterable[str], *, file_count: int) -> None:
-        """Tell which files are to be taken in, of how many there are."""
+        """Set the files to ingest, and the total number of files."""
         self._weights = {path: _size(path) for path in waiting}
         total = sum(self._weights.values())
         self._progress.update(self._bar, description="", total=total, files=file_count)
 
     def at_work(self, item: JobItem) -> None:
-        """Show which file is being taken in."""
+        """Show the current file."""
         name = item.name
         shown = name if len(name) <= NAME_CHARS else f"{name[: NAME_CHARS - 1]}…"
         self._progress.update(self._bar, description=shown)
 
     def add(self, path: str, result: ItemResult) -> None:
-        """Show what became of one file."""
+        """Show the result of one file."""
         self.counts[result.outcome] += 1
         self._encoded_count += result.encoded_count
         if self._as_json:
@@ -82,23 +82,23 @@ class Report:
 
     @property
     def failed_count(self) -> int:
-        """Files that failed or were refused."""
+        """Return the number of failed or rejected files."""
         return self.counts[Outcome.FAILED] + self.counts[Outcome.REFUSED]
 
     def skip(self, kinds: dict[str, int]) -> None:
-        """Show what of the folders was passed over, by kind."""
+        """Count skipped paths by kind."""
         self._skipped = kinds
         if self._as_json and kinds:
             self._write_json({"path": None, "outcome": "skipped", "kinds": kinds})
 
     def add_errors(self, job: Job) -> None:
-        """Show what kept a whole job from being done."""
+        """Show the errors of a whole job."""
         for error in job.errors:
             if not error["path"]:
                 self.add(".", ItemResult(Outcome.FAILED, reason=error["reason"]))
 
     def close(self) -> None:
-        """Show the sums."""
+        """Show the totals."""
         self._progress.stop()
         if not self._as_json:
             self._command.stdout.write(self._sums())
@@ -119,7 +119,7 @@ class Report:
 
 
 def _size(path: str) -> int:
-    """What is not there will be told when its turn comes."""
+    """Return the size; a missing file is reported when it is processed."""
     try:
         return max(Path(path).stat().st_size, 1)
     except OSError:
@@ -127,7 +127,7 @@ def _size(path: str) -> int:
 
 
 def line_of(path: str, result: ItemResult) -> dict[str, Any]:
-    """Return what a JSON line says of a file."""
+    """Return the JSON fields of a file's result."""
     return {
         "path": path,
         "outcome": result.outcome,

@@ -1,4 +1,4 @@
-"""What `manage.py ingest` does with addresses that are to be kept in step."""
+"""The part of `manage.py ingest` that syncs URLs."""
 
 import re
 from collections.abc import Callable
@@ -44,10 +44,10 @@ def add_site_arguments(parser: CommandParser) -> None:
 
 
 def read_limits(options: dict[str, Any]) -> SiteLimits | None:
-    """Return how addresses are kept in step; None where they are taken in once.
+    """Return the limits of a sync, or None if URLs are ingested once.
 
     Raises:
-        CommandError: Something is out of bounds.
+        CommandError: A value is out of range.
     """
     if not 0 <= options["depth"] <= MAX_DEPTH:
         raise CommandError(f"--depth must be from 0 to {MAX_DEPTH}.", returncode=2)
@@ -71,7 +71,7 @@ def _read_hours(given: str) -> int | None:
     return hours
 
 
-def bring_in_here(
+def sync_site(
     url: str,
     limits: SiteLimits,
     *,
@@ -80,7 +80,7 @@ def bring_in_here(
     report: Report,
     should_stop: Callable[[], bool],
 ) -> None:
-    """Keep an address, and bring in what belongs to it, in this process."""
+    """Add a site, and sync it in this process."""
     try:
         site, _ = add_site(url, limits, collection=collection, tags=tags)
     except PkbError as exc:

@@ -91,7 +91,7 @@ def _collection(name: str, read: ChunkFile) -> Collection:
 
 
 def _show_failed(read: ChunkFile, collection: Collection) -> None:
-    """Let lists show the files that could not be loaded; a version from before stays."""
+    """Add rows for files that could not be loaded; an earlier version stays."""
     for entry in read.failed:
         path = Path(entry.path)
         if path.is_absolute() and not path.is_dir():

@@ -20,7 +20,7 @@ from corpus.jobs.states import cancel_abandoned_jobs
 from corpus.jobs.sync_preview import SyncPreview
 from corpus.management.commands._job_run import Interruption, run_job_here
 from corpus.management.commands._report import Report, line_of
-from corpus.management.commands._sites import add_site_arguments, bring_in_here, read_limits
+from corpus.management.commands._sites import add_site_arguments, read_limits, sync_site
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.public_web import is_url
 from corpus.tags import normalize_tags
@@ -39,7 +39,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "paths", nargs="+", type=_read_place, metavar="PATH", help="file, folder or URL"
+            "paths", nargs="+", type=_read_source, metavar="PATH", help="file, folder or URL"
         )
         parser.add_argument(
             "--collection", default=DEFAULT_COLLECTION, help="name of the collection (default)"
@@ -96,7 +96,7 @@ class Command(BaseCommand):
         _check_usage(paths, options)
         wanted = _sync_options(paths, tags, options)
         if options["dry_run"]:
-            self._foretell(collection, wanted, as_json=options["json"])
+            self._preview(collection, wanted, as_json=options["json"])
             return
         limits = read_limits(options)
         is_mirror = options["sync"] or limits is not None
@@ -110,7 +110,7 @@ class Command(BaseCommand):
                 if limits is None:
                     report.add(url, _ingest_address(url, collection, attributes))
                 elif not interruption.is_set():
-                    bring_in_here(
+                    sync_site(
                         url, limits, collection=collection, tags=tags, report=report,
                         should_stop=interruption.is_set,
                     )  # fmt: skip
@@ -141,10 +141,12 @@ class Command(BaseCommand):
         if report.counts[Outcome.FAILED] + refused:
             raise SystemExit(1)
 
-    def _foretell(self, collection: Collection, wanted: SyncOptions, *, as_json: bool) -> None:
+    def _preview(self, collection: Collection, wanted: SyncOptions, *, as_json: bool) -> None:
         if wanted.mirror:
             preview = SyncPreview(collection, wanted)
-            counts = Counter(self._tell(*each, as_json=as_json) for each in preview.results())
+            counts = Counter(
+                self._print_result(*each, as_json=as_json) for each in preview.results()
+            )
             if not as_json:
                 sums = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
                 self.stdout.write(f"{counts.total()} files would be: {sums or 'none'}")
@@ -157,8 +159,8 @@ class Command(BaseCommand):
         if skipped:
             self.stderr.write(skipped_message(count_kinds(skipped)))
 
-    def _tell(self, path: str, result: ItemResult, *, as_json: bool) -> Outcome:
-        """Name a file with what would come of it; without --json, only if anything would."""
+    def _print_result(self, path: str, result: ItemResult, *, as_json: bool) -> Outcome:
+        """Print a file and its expected result; without --json, only if there is one."""
         if as_json:
             self.stdout.write(json.dumps(line_of(path, result), ensure_ascii=False))
         elif result.outcome != Outcome.UNCHANGED:
@@ -168,7 +170,7 @@ class Command(BaseCommand):
 
 
 def _sync_options(paths: list[Path], tags: tuple[str, ...], options: dict[str, Any]) -> SyncOptions:
-    # A link that is named is followed, here and once.
+    # A symbolic link given as argument is resolved, once.
     return SyncOptions(
         paths=tuple(str(path.resolve()) for path in paths),
         mirror=options["sync"],
@@ -194,8 +196,8 @@ def _check_usage(paths: list[Path], options: dict[str, Any]) -> None:
         raise CommandError(f"--workers must be from 1 to {MAX_WORKERS}.", returncode=2)
 
 
-def _read_place(given: str) -> Path | str:
-    """Return a path would lose a slash of an address."""
+def _read_source(given: str) -> Path | str:
+    """Return a path or URL; a path type would drop a slash of a URL."""
     return given if is_url(given) else Path(given)
 
 

@@ -78,6 +78,6 @@ class Command(BaseCommand):
 
 
 def _inputs(path: Path, output: Path) -> Iterator[FoundFile]:
-    """The files below ``path``, but for the output of the run before."""
+    """Return the files below ``path``, without the output of an earlier run."""
     written = output.resolve()
     return (found for found in find_files([path]) if found.path != written)

@@ -75,7 +75,7 @@ class Command(BaseCommand):
         self._show(collection, collection.embedding_model, options)
 
     def _finish(self, job: Job | None, options: dict[str, Any]) -> None:
-        """Run a job to its end, or wait for who is at it."""
+        """Run a job to its end, or wait for the process that runs it."""
         if job is None:
             return
         with Interruption() as interruption:
@@ -128,7 +128,7 @@ def _run_here(
                 _count(_items(job, workers, should_stop), job, report)
                 finish_job(job)
         if not should_stop() and Job.objects.unfinished().filter(pk=job.pk).exists():
-            # A worker is at it, or an embedder that failed is given time.
+            # Another worker runs it, or a failed embedder is retried later.
             sleep(POLL_S)
 
 

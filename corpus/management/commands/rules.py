@@ -39,7 +39,7 @@ class Command(BaseCommand):
         trial = preview_rule(rule)
         # What is tried is not there yet.
         origin = "" if rule._state.adding or not rule.is_set else " (PKB_RULES)"
-        self.stdout.write(f"{rule.name}{origin}: {_tell(rule)}")
+        self.stdout.write(f"{rule.name}{origin}: {_describe(rule)}")
         counts = f"{trial.matching_count} documents, {trial.changing_count} would get tags"
         self.stdout.write(f"    {counts}")
         for document, tags in trial.documents if is_trial else []:
@@ -53,7 +53,7 @@ def _rules(file: Path | None) -> list[Rule]:
     return [Rule(**said, is_set=True) for said in read_rules(file)]
 
 
-def _tell(rule: Rule) -> str:
+def _describe(rule: Rule) -> str:
     given = [(field, getattr(rule, field)) for field in CONDITIONS]
     conditions = ", ".join(
         f"{field} {value if isinstance(value, str) else ' + '.join(value)}"

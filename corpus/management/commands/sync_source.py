@@ -48,7 +48,7 @@ class Command(BaseCommand):
             message = f"There is no source {options['name']!r}; PKB_SOURCES has {known}."
             raise CommandError(message, returncode=2)
         if options["dry_run"]:
-            self._foretell(found, options)
+            self._preview(found, options)
             return
         cancel_abandoned_jobs()
         report = Report(self, as_json=options["json"], is_sync=True)
@@ -65,10 +65,10 @@ class Command(BaseCommand):
         if report.failed_count:
             raise SystemExit(1)
 
-    def _foretell(self, found: SourceSettings, options: dict[str, Any]) -> None:
+    def _preview(self, found: SourceSettings, options: dict[str, Any]) -> None:
         counts: Counter[str] = Counter()
         try:
-            for uri, result in _foretold(found, may_be_empty=options["emptied"]):
+            for uri, result in _preview_results(found, may_be_empty=options["emptied"]):
                 counts[result.outcome] += 1
                 if options["json"]:
                     self.stdout.write(json.dumps(line_of(uri, result), ensure_ascii=False))
@@ -81,8 +81,10 @@ class Command(BaseCommand):
             self.stdout.write(f"{counts.total()} entries would be: {sums or 'none'}")
 
 
-def _foretold(found: SourceSettings, *, may_be_empty: bool) -> Iterator[tuple[str, ItemResult]]:
-    """Yield each entry, and each document that would go, with what would come of it."""
+def _preview_results(
+    found: SourceSettings, *, may_be_empty: bool
+) -> Iterator[tuple[str, ItemResult]]:
+    """Yield each entry, and each document to delete, with its expected result."""
     collection = collection_of(found)
     with closing(open_source(found)) as source:
         versions = list_versions(source)

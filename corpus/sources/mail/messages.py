@@ -14,7 +14,7 @@ from corpus.loaders.formats.email import (
     attachments,
     header_text,
     is_attachment,
-    leaves_of,
+    list_leaves,
     parse_message,
 )
 from corpus.sources.base import EntryContent, EntryFile
@@ -147,7 +147,7 @@ def _sent_at(message: Message) -> datetime | None:
 
 def _without_attachments(message: Message, content: bytes) -> bytes:
     """Return a message with empty attachments: they are separate documents."""
-    carried = [part for part in leaves_of(message) if is_attachment(part)]
+    carried = [part for part in list_leaves(message) if is_attachment(part)]
     if not carried:
         return content
     for part in carried:

@@ -33,7 +33,7 @@ def test_odt_headings_lists_and_tables_are_read() -> None:
         Block("Part", 2, "Part"),
         Block("One  two\tthree\nfour"),
         Block("- a\n  - b"),
-        Block("| x | y | y |\n| --- | --- | --- |", under=("x | y | y",)),
+        Block("| x | y | y |\n| --- | --- | --- |", labels=("x | y | y",)),
     )
 
 

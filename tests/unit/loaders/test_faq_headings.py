@@ -22,7 +22,7 @@ def headings(*texts: str) -> list[str]:
 def paths(*blocks: Block | str) -> dict[str, tuple[str, ...]]:
     """What each block is under, by its first word."""
     given = [Block(each) if isinstance(each, str) else each for each in blocks]
-    return {block.text.split()[0]: block.under for block in add_question_headings(given)}
+    return {block.text.split()[0]: block.labels for block in add_question_headings(given)}
 
 
 @pytest.mark.parametrize(
@@ -98,13 +98,13 @@ def test_paragraphs_without_question_and_answer_stay_whole(text: str) -> None:
 @pytest.mark.parametrize(
     "block",
     [
-        Block("Q: Why?\nA: So.", places=(OcrBox(8, 0.9, 0, 0, 50, 0, 10),)),
+        Block("Q: Why?\nA: So.", ocr_boxes=(OcrBox(8, 0.9, 0, 0, 50, 0, 10),)),
         Block("Q: Why?\nA: So.", page=1, page_starts=((8, 2),)),
         Block("Q: Why?\nA: So.", 2, "Why"),
         Block("```\nQ: Why?\nA: So.\n```"),
     ],
 )
-def test_headings_listings_and_what_has_places_in_it_stay_whole(block: Block) -> None:
+def test_headings_listings_and_what_has_positions_in_it_stay_whole(block: Block) -> None:
     assert add_question_headings([block]) == (block,)
 
 
@@ -184,9 +184,9 @@ def test_the_first_paragraph_of_an_answer_is_named_however_long() -> None:
 
 def test_a_term_that_asks_is_not_said_twice() -> None:
     block, _ = add_question_headings(
-        [Block("Why?", under=("Why?",)), Block("So.", under=("Why?",))]
+        [Block("Why?", labels=("Why?",)), Block("So.", labels=("Why?",))]
     )
-    assert block.under == ("Why?",)
+    assert block.labels == ("Why?",)
 
 
 def test_a_heading_that_asks_ends_with_its_answer() -> None:

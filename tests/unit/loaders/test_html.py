@@ -45,7 +45,7 @@ def test_a_term_names_itself_and_what_is_said_of_it() -> None:
     source = (
         "<dl>All: <dt>-v<dd><p>Talk.<p>More.<dt>-q</dt> <dt>--quiet</dt> <dd>Hush.</dl><p>After."
     )
-    assert [(b.text, b.under) for b in blocks(source)] == [
+    assert [(b.text, b.labels) for b in blocks(source)] == [
         ("All:", ()),
         ("-v", ("-v",)),
         ("Talk.", ("-v",)),
@@ -59,7 +59,7 @@ def test_a_term_names_itself_and_what_is_said_of_it() -> None:
 
 def test_terms_inside_of_a_definition_are_under_its_term() -> None:
     source = "<dl><div><dt>outer</dt><dd><dl><dt>inner</dt><dd>x</dd></dl>y</dd></div></dl>"
-    assert [(b.text, b.under) for b in blocks(source)] == [
+    assert [(b.text, b.labels) for b in blocks(source)] == [
         ("outer", ("outer",)),
         ("inner", ("outer", "inner")),
         ("x", ("outer", "inner")),
@@ -68,12 +68,12 @@ def test_terms_inside_of_a_definition_are_under_its_term() -> None:
 
 
 def test_terms_of_which_nothing_is_said_name_nothing() -> None:
-    assert [b.under for b in blocks("<dl><dt>one<dt>two</dl>")] == [(), ()]
+    assert [b.labels for b in blocks("<dl><dt>one<dt>two</dl>")] == [(), ()]
 
 
 def test_lists_of_terms_a_hundred_deep_have_few_labels_each() -> None:
     source = "".join(f"<dl><dt>{n}<dd>" for n in range(100))
-    assert max(len(block.under) for block in blocks(source)) < 10
+    assert max(len(block.labels) for block in blocks(source)) < 10
 
 
 def test_a_summary_and_a_figure_caption_name_what_is_beside_them() -> None:
@@ -81,7 +81,7 @@ def test_a_summary_and_a_figure_caption_name_what_is_beside_them() -> None:
         "<details><summary>Old versions</summary><p>None.</p></details>"
         "<figure><pre>x = 1</pre><figcaption>Setting x</figcaption></figure>"
     )
-    assert [b.under for b in blocks(source)] == [("Old versions",)] * 2 + [("Setting x",)] * 2
+    assert [b.labels for b in blocks(source)] == [("Old versions",)] * 2 + [("Setting x",)] * 2
 
 
 def test_a_paragraph_of_one_short_bold_line_is_a_heading_of_the_lowest_level() -> None:

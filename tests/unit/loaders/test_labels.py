@@ -5,7 +5,7 @@ from corpus.loaders.labels import MOST_LABEL_CHARS, label_blocks, normalize_labe
 
 
 def named(*texts: str) -> list[tuple[str, ...]]:
-    return [block.under for block in label_blocks([Block(text) for text in texts])]
+    return [block.labels for block in label_blocks([Block(text) for text in texts])]
 
 
 def test_a_caption_goes_with_its_table() -> None:
@@ -16,12 +16,14 @@ def test_a_caption_goes_with_its_table() -> None:
 
 def test_all_pieces_of_a_long_table_go_by_its_caption() -> None:
     rows = "| Signal |\n| --- |\n| HUP |"
-    assert [under[0] for under in named("Table 3. Signals", rows, rows)] == ["Table 3. Signals"] * 3
+    assert [labels[0] for labels in named("Table 3. Signals", rows, rows)] == [
+        "Table 3. Signals"
+    ] * 3
 
 
 def test_a_caption_above_a_heading_names_nothing() -> None:
     blocks = label_blocks([Block("Figure 1. A duck"), Block("# Next", 1, "Next")])
-    assert [b.under for b in blocks] == [(), ()]
+    assert [b.labels for b in blocks] == [(), ()]
 
 
 def test_a_table_is_under_its_header() -> None:
@@ -69,11 +71,11 @@ def test_what_is_further_in_is_under_the_term_above() -> None:
 
 def test_a_heading_ends_what_is_further_in() -> None:
     blocks = [Block("term\n   First."), Block("# Next", 1, "Next"), Block("   Second.")]
-    assert [b.under for b in label_blocks(blocks)] == [("term",), (), ()]
+    assert [b.labels for b in label_blocks(blocks)] == [("term",), (), ()]
 
 
 def test_a_term_that_the_loader_knows_is_not_said_twice() -> None:
-    assert label_blocks([Block("-v", under=("-v",))])[0].under == ("-v",)
+    assert label_blocks([Block("-v", labels=("-v",))])[0].labels == ("-v",)
 
 
 def test_a_label_is_one_line_without_marks() -> None:

@@ -17,7 +17,7 @@ from corpus.loaders.base import LoadedDocument, Scan
 from corpus.loaders.formats import pdf
 from corpus.loaders.formats.pdf.scanned import MOST_STRAY
 from corpus.loaders.ocr import UNSURE_BELOW, pages
-from corpus.loaders.ocr.pages import summary_of
+from corpus.loaders.ocr.pages import summarize_ocr
 from corpus.loaders.read import read
 from corpus.loaders.registry import PNG
 from tests.unit.loaders.sample_files import Pdf, limits, texts
@@ -130,7 +130,7 @@ def test_scanned_pages_stand_between_the_others_and_are_named() -> None:
     said = document.metadata["ocr"]
     assert (said["pages"], said["unsure_pages"], said["unread_pages"]) == ([2], [], [])
     assert said["confidence"] > 0.95
-    assert len(document.blocks[1].places) == 2
+    assert len(document.blocks[1].ocr_boxes) == 2
     assert document.scans == ()
 
 
@@ -206,7 +206,7 @@ def test_where_ocr_finds_nothing_either_there_is_no_document() -> None:
 def test_a_summary_names_unsure_pages_and_is_empty_where_nothing_was_found() -> None:
     scans = {1: scan_of(("Some words", 0, 9)), 2: scan_of(("Sgme wgrds", 0, 9), sure=0.7),
              3: Scan(9, 9, (), None), 4: Scan(9, 9, (), 0.2)}  # fmt: skip
-    assert summary_of(scans, [5]) == {
+    assert summarize_ocr(scans, [5]) == {
         "pages": [1, 2], "confidence": 0.63, "unsure_pages": [2, 4], "unread_pages": [5],
     }  # fmt: skip
-    assert summary_of({3: scans[3]}, []) == {}
+    assert summarize_ocr({3: scans[3]}, []) == {}

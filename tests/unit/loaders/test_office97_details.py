@@ -9,7 +9,7 @@ import pytest
 
 from corpus.errors import UnreadableFile, UnsupportedMediaType
 from corpus.loaders.formats.office97 import doc, msg, ppt, rtf, xls
-from corpus.loaders.formats.office97.container import charset_of, stated_properties
+from corpus.loaders.formats.office97.container import charset_of, read_properties
 from tests.unit.loaders import office97_files as old
 from tests.unit.loaders.sample_files import headings, loaded, odf, texts, zip_of, zip_with
 
@@ -29,7 +29,7 @@ def properties(**stated: Any) -> Any:
 
 
 def test_properties_are_cleaned_and_moments_that_never_were_left_out() -> None:
-    stated = stated_properties(
+    stated = read_properties(
         properties(
             title=b"B\xf6ats\0",
             create_time=naive(2001, 2, 3, 4, 5, 6, 7),
@@ -79,11 +79,11 @@ def test_word_paragraphs_with_an_outline_level_are_headings() -> None:
 def test_an_outlook_message_may_have_html_and_an_absurd_date() -> None:
     streams = old.msg({"0037": "Offer", "1000": "Words."}, sent=2**63)
     streams["__substg1.0_10130102"] = b"<p>Words of HTML.</p>"
-    mail = msg.as_mail(old.ole(streams))
+    mail = msg.to_email(old.ole(streams))
     assert b"text/html" in mail
     assert b"Date:" not in mail
     with pytest.raises(UnreadableFile, match="no Outlook message"):
-        msg.as_mail(old.ole({"Other": b"x"}))
+        msg.to_email(old.ole({"Other": b"x"}))
 
 
 def test_a_presentation_without_its_document_is_unreadable() -> None:

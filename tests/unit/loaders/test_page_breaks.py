@@ -10,7 +10,7 @@ from corpus.loaders.base import Block
 from corpus.loaders.formats.pdf.layout import blocks_from_pages
 from corpus.loaders.formats.pdf.lines import Line
 from corpus.loaders.formats.pdf.page import find
-from corpus.loaders.ocr.reading_order import lines_in_order
+from corpus.loaders.ocr.reading_order import sort_lines
 from tests.unit.loaders.sample_files import Pdf, loaded
 from tests.unit.loaders.scanned_files import scan_of
 
@@ -208,7 +208,7 @@ def test_from_right_to_left_lines_end_at_the_left() -> None:
 def test_scanned_pages_are_joined_with_the_places_of_both() -> None:
     rows = [(ABOVE, 50.0, 100.0 + 30 * row) for row in range(3)]
     pages = [scan_of(*rows), scan_of((BELOW, 50.0, 100.0))]
-    (block,) = read(*map(lines_in_order, pages))
+    (block,) = read(*map(sort_lines, pages))
     text, outline = join_blocks([block])
     assert block.page_starts[0][1] == 2
     last = outline.scanned[-1]
@@ -220,7 +220,7 @@ def test_scanned_pages_are_joined_with_the_places_of_both() -> None:
 def test_a_row_of_a_table_in_a_scan_does_not_go_on() -> None:
     row = [("the pumps of the coast are", 50.0, 100.0), ("all of the older kind", 500.0, 100.0)]
     pages = [scan_of(*row), scan_of((BELOW, 50.0, 100.0))]
-    assert all(not block.page_starts for block in read(*map(lines_in_order, pages)))
+    assert all(not block.page_starts for block in read(*map(sort_lines, pages)))
 
 
 @pytest.mark.usefixtures("in_process")

@@ -5,7 +5,7 @@ from corpus.errors import EmptyDocument, UnreadableFile
 from corpus.loaders.base import Block
 from corpus.loaders.formats.pdf.layout import blocks_from_pages
 from corpus.loaders.formats.pdf.lines import Line
-from corpus.loaders.formats.pdf.title import title_of
+from corpus.loaders.formats.pdf.title import find_title
 from tests.unit.loaders.sample_files import Pdf, headings, loaded, texts
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -270,4 +270,4 @@ def wide(*words: str) -> list[Line]:
 
 
 def titled(*lines: Line, stated: str = "") -> str:
-    return title_of(stated, {1: list(lines)}, filename="tide-tables.pdf")
+    return find_title(stated, {1: list(lines)}, filename="tide-tables.pdf")

@@ -6,12 +6,12 @@ import pytest
 
 from corpus.loaders.base import Scan, ScannedLine
 from corpus.loaders.formats.pdf.layout import blocks_from_pages
-from corpus.loaders.ocr.reading_order import BODY_SIZE, lines_in_order
+from corpus.loaders.ocr.reading_order import BODY_SIZE, sort_lines
 from tests.unit.loaders.scanned_files import scan_of
 
 
 def read(scan: Scan) -> list[str]:
-    return [line.text for line in lines_in_order(scan)]
+    return [line.text for line in sort_lines(scan)]
 
 
 def column(word: str, x: float, *, count: int = 5) -> list[tuple[str, float, float]]:
@@ -32,7 +32,7 @@ def turned(scan: Scan, sine: float, cosine: float) -> Scan:
 
 
 def test_a_page_with_nothing_on_it_has_no_lines() -> None:
-    assert lines_in_order(Scan(100, 100, (), None)) == []
+    assert sort_lines(Scan(100, 100, (), None)) == []
 
 
 def test_columns_are_read_one_after_the_other_below_what_goes_over_both() -> None:
@@ -47,9 +47,9 @@ def test_columns_are_read_one_after_the_other_below_what_goes_over_both() -> Non
 def test_a_table_is_read_row_by_row() -> None:
     rows = [("Heart rate", 50.0, 100.0), ("72 bpm", 500.0, 103.0), ("Pressure", 50.0, 130.0),
             ("142/88", 500.0, 128.0), ("Weight", 50.0, 160.0), ("80 kg", 500.0, 160.0)]  # fmt: skip
-    lines = lines_in_order(scan_of(*rows))
+    lines = sort_lines(scan_of(*rows))
     assert [line.text for line in lines] == ["Heart rate 72 bpm", "Pressure 142/88", "Weight 80 kg"]
-    assert [len(line.places) for line in lines] == [2, 2, 2]
+    assert [len(line.ocr_boxes) for line in lines] == [2, 2, 2]
     (block,) = blocks_from_pages({1: lines}, {})
     assert block.text.count("\n") == 2
 
@@ -78,6 +78,6 @@ def test_larger_letters_are_a_heading_and_boxes_that_differ_a_little_are_not() -
     )
     lines[2] = lines[2]._replace(height=24)
     title = ScannedLine("Tide tables", 0.99, 50, 100, 300, 100, 42)
-    found = lines_in_order(Scan(1_000, 1_400, (title, *lines), 0.99))
+    found = sort_lines(Scan(1_000, 1_400, (title, *lines), 0.99))
     assert [line.size / BODY_SIZE for line in found] == [2, *[1] * 8]
     assert blocks_from_pages({1: found}, {})[0].heading_level == 1

@@ -234,8 +234,8 @@ def test_a_fresh_worker_that_is_lost_is_not_replaced_again(
 def test_a_closed_pool_ends_its_workers_and_a_fork_forgets_them() -> None:
     pool, forked = sandbox.Pool(), sandbox.Pool()
     first, second = sandbox.Worker(), sandbox.Worker()
-    pool.give_back(first)
-    forked.give_back(second)
+    pool.release(first)
+    forked.release(second)
     pool.close()
     assert first.pid not in children_of(os.getpid())
     forked.forget()

@@ -84,7 +84,7 @@ LINE = "It is said so slowly that nobody can follow it for long, or wants to. "
 
 
 def times(document: LoadedDocument) -> list[tuple[str, ...]]:
-    return [block.under for block in document.blocks]
+    return [block.labels for block in document.blocks]
 
 
 def test_subtitles_stand_under_the_time_at_which_they_begin() -> None:

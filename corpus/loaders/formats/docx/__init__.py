@@ -7,7 +7,7 @@ from zipfile import ZipFile
 from corpus.errors import UnreadableFile
 from corpus.loaders.archives import opened, read_xml
 from corpus.loaders.base import Block, LoadedDocument
-from corpus.loaders.formats.docx.math import tex_of
+from corpus.loaders.formats.docx.math import to_tex
 from corpus.loaders.formats.docx.styles import Numbering, Styles, W
 from corpus.loaders.formats.ooxml import (
     COMMENT_PARTS,
@@ -144,7 +144,7 @@ def _pieces(parent: "Element") -> Iterator[str]:
         elif element.tag in _CHARACTERS:
             yield _CHARACTERS[element.tag]
         elif element.tag == _MATH + "oMath":
-            yield f"${tex_of(element).strip()}$"
+            yield f"${to_tex(element).strip()}$"
         elif element.tag == _COMPATIBLE + "AlternateContent":
             yield from _pieces(_choice(element))
         elif element.tag not in _SKIPPED:

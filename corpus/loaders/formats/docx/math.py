@@ -16,7 +16,7 @@ _BIG = {
 }
 
 
-def tex_of(element: "Element") -> str:
+def to_tex(element: "Element") -> str:
     """Return an ``m:oMath`` element, or a part of one, as TeX."""
     name = element.tag.removeprefix(_M)
     build = _BUILDERS.get(name)
@@ -26,12 +26,12 @@ def tex_of(element: "Element") -> str:
         return element.text or ""
     if name.endswith("Pr"):  # properties hold settings, not symbols
         return ""
-    return "".join(tex_of(child) for child in element)
+    return "".join(to_tex(child) for child in element)
 
 
 def _part(element: "Element", name: str) -> str:
     child = element.find(_M + name)
-    return "" if child is None else tex_of(child).strip()
+    return "" if child is None else to_tex(child).strip()
 
 
 def _setting(element: "Element", properties: str, name: str, default: str) -> str:
@@ -69,7 +69,7 @@ def _brackets(element: "Element") -> str:
     opening = _setting(element, "dPr", "begChr", "(")
     closing = _setting(element, "dPr", "endChr", ")")
     separator = _setting(element, "dPr", "sepChr", "|")
-    inside = separator.join(tex_of(part).strip() for part in element.findall(_M + "e"))
+    inside = separator.join(to_tex(part).strip() for part in element.findall(_M + "e"))
     return f"{opening}{inside}{closing}"
 
 
@@ -87,14 +87,14 @@ def _limit(element: "Element") -> str:
 
 def _matrix(element: "Element") -> str:
     rows = r" \\ ".join(
-        " & ".join(tex_of(cell).strip() for cell in row.findall(_M + "e"))
+        " & ".join(to_tex(cell).strip() for cell in row.findall(_M + "e"))
         for row in element.findall(_M + "mr")
     )
     return rf"\begin{{matrix}}{rows}\end{{matrix}}"
 
 
 def _lines(element: "Element") -> str:
-    return r" \\ ".join(tex_of(line).strip() for line in element.findall(_M + "e"))
+    return r" \\ ".join(to_tex(line).strip() for line in element.findall(_M + "e"))
 
 
 _BUILDERS = {

@@ -7,8 +7,8 @@ from corpus.errors import EmptyDocument
 from corpus.loaders.base import LoadedDocument, Scan
 from corpus.loaders.formats.image import page
 from corpus.loaders.formats.pdf.layout import blocks_from_pages
-from corpus.loaders.formats.pdf.title import title_of
-from corpus.loaders.ocr.reading_order import lines_in_order
+from corpus.loaders.formats.pdf.title import find_title
+from corpus.loaders.ocr.reading_order import sort_lines
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -35,13 +35,13 @@ def load_scanned(content: bytes, *, filename: str, scans: Mapping[int, Scan]) ->
         UnreadableFile: As ``load``.
         EmptyDocument: OCR found no text.
     """
-    pages = {number: lines_in_order(scan) for number, scan in sorted(scans.items())}
+    pages = {number: sort_lines(scan) for number, scan in sorted(scans.items())}
     blocks = blocks_from_pages(pages, {})
     if not blocks:
         raise EmptyDocument("OCR found no text in the image.")
     return LoadedDocument(
         blocks=tuple(blocks),
-        title=title_of("", pages, filename=filename),
+        title=find_title("", pages, filename=filename),
         metadata={"page_count": page.count(content)},
     )
 

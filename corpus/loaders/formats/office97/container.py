@@ -45,7 +45,7 @@ def read_stream(container: "OleFileIO", *path: str) -> bytes:
 _STREAM = 2
 
 
-def stated_properties(container: "OleFileIO") -> dict[str, str]:
+def read_properties(container: "OleFileIO") -> dict[str, str]:
     """Return title, author, subject, keywords, created and modified, if present."""
     if not container.exists("\x05SummaryInformation"):
         return {}
@@ -90,7 +90,7 @@ def _text(value: object, charset: str) -> str:
     return " ".join(text.replace("\0", " ").split())
 
 
-def whole(text: str) -> str:
+def join_surrogates(text: str) -> str:
     """Join surrogate pairs in a text."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 

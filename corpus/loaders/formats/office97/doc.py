@@ -14,10 +14,10 @@ from corpus.errors import UnreadableFile
 from corpus.loaders.base import LoadedDocument
 from corpus.loaders.formats.office97.container import (
     Flow,
+    join_surrogates,
     opened,
+    read_properties,
     read_stream,
-    stated_properties,
-    whole,
 )
 
 PRELOAD = ("olefile",)
@@ -83,7 +83,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         table = read_stream(container, "1Table" if flags & _TABLE_1 else "0Table")
         word = _Word(main, table)
         blocks = word.flow().blocks()
-        stated = stated_properties(container)
+        stated = read_properties(container)
     keywords = stated.pop("keywords", "")
     return LoadedDocument(
         blocks=tuple(blocks),
@@ -156,14 +156,14 @@ class _Word:
                 flow.add_row(cells)
                 cells, pending = [], []
             elif end == "\x07":
-                cells.append(whole("".join(pending)))
+                cells.append(join_surrogates("".join(pending)))
                 pending = []
             elif kind.in_table:
                 pending.append("\n")
             else:
-                self._add(whole("".join(pending)), kind, flow)
+                self._add(join_surrogates("".join(pending)), kind, flow)
                 pending = []
-        self._add(whole("".join(pending)), _Kind(), flow)
+        self._add(join_surrogates("".join(pending)), _Kind(), flow)
 
     def _add(self, text: str, kind: _Kind, flow: Flow) -> None:
         style = self._styles[kind.style] if kind.style < len(self._styles) else 0

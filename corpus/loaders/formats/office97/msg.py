@@ -45,20 +45,20 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
     Raises:
         UnreadableFile: It is broken, or not a message.
     """
-    return email_loader.load(as_mail(content), filename=filename)
+    return email_loader.load(to_email(content), filename=filename)
 
 
 def attachments(content: bytes) -> list[Attachment]:
     """Return the files of a message, including messages."""
-    return email_loader.attachments(as_mail(content))
+    return email_loader.attachments(to_email(content))
 
 
-def as_mail(content: bytes) -> bytes:
+def to_email(content: bytes) -> bytes:
     """Return the message in RFC 822 form."""
     with opened(content) as container:
         if not container.exists(_PROPERTIES):
             raise UnreadableFile("The file holds no Outlook message.")
-        return bytes(_Message(container, ()).as_mail())
+        return bytes(_Message(container, ()).to_email())
 
 
 class _Message:
@@ -68,7 +68,7 @@ class _Message:
         self._numbers = self._fixed_properties()
         self._charset = charset_of(self._numbers.get(_CODEPAGE, 0) % 2**32)
 
-    def as_mail(self) -> EmailMessage:
+    def to_email(self) -> EmailMessage:
         mail = EmailMessage()
         for name, value in self._headers().items():
             if value:
@@ -120,7 +120,7 @@ class _Message:
         part = _Message(self._container, path)
         if self._container.exists("/".join((*inner, _PROPERTIES))):
             if len(path) < _MAX_DEPTH * 2:
-                mail.add_attachment(_Message(self._container, inner).as_mail())
+                mail.add_attachment(_Message(self._container, inner).to_email())
             return
         main, _, sub = (part._line(_TYPE) or "application/octet-stream").partition("/")
         name = next(filter(None, map(part._line, _NAMES)), "attachment")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from corpus.errors import UnreadableFile
 from corpus.loaders.base import Block, LoadedDocument
-from corpus.loaders.formats.office97.container import opened, read_stream, stated_properties
+from corpus.loaders.formats.office97.container import opened, read_properties, read_stream
 
 PRELOAD = ("olefile",)
 
@@ -72,7 +72,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
             raise UnreadableFile("The file is protected by a password.")
         stream = _Stream(read_stream(container, "PowerPoint Document"))
         blocks = tuple(_blocks(stream, edit))
-        stated = stated_properties(container)
+        stated = read_properties(container)
     stated.pop("keywords", None)
     return LoadedDocument(blocks, title=stated.pop("title", ""), metadata=stated)
 

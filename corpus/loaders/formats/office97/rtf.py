@@ -11,7 +11,7 @@ from typing import Any
 
 from corpus.errors import UnreadableFile
 from corpus.loaders.base import Block, LoadedDocument
-from corpus.loaders.formats.office97.container import Flow, charset_of, whole
+from corpus.loaders.formats.office97.container import Flow, charset_of, join_surrogates
 
 _TOKEN = re.compile(
     r"\\(?:([a-zA-Z]{1,32})(-?\d{1,10})?[ ]?|'([0-9a-fA-F]{2})|([^a-zA-Z]))|([{}])|[\r\n]+"
@@ -166,7 +166,7 @@ class _Reader:
             self.stated[role] = (before + text)[:_MAX_STATED_CHARS]
 
     def _taken(self, role: str) -> str:
-        text = whole("".join(self._texts[role]))
+        text = join_surrogates("".join(self._texts[role]))
         self._texts[role].clear()
         return text
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from corpus.errors import UnreadableFile
 from corpus.loaders import archives
 from corpus.loaders.base import Block, LoadedDocument
-from corpus.loaders.formats.office97.container import opened, read_stream, stated_properties
+from corpus.loaders.formats.office97.container import opened, read_properties, read_stream
 from corpus.loaders.formats.ooxml import core_properties
 from corpus.loaders.formats.sheets import sheet_blocks
 
@@ -98,7 +98,7 @@ def _properties(content: bytes) -> dict[str, str]:
             book = read_stream(container, "Workbook") or read_stream(container, "Book")
             if _is_protected(book):
                 raise UnreadableFile("The file is protected by a password.")
-            return stated_properties(container)
+            return read_properties(container)
     with archives.opened(content) as archive:
         return core_properties(archive)
 

@@ -10,8 +10,8 @@ from corpus.loaders.base import Block, LoadedDocument, Scan
 from corpus.loaders.formats.pdf.layout import Outline, blocks_from_pages
 from corpus.loaders.formats.pdf.lines import Line
 from corpus.loaders.formats.pdf.scanned import is_scan, picture_of
-from corpus.loaders.formats.pdf.title import title_of
-from corpus.loaders.ocr.reading_order import lines_in_order
+from corpus.loaders.formats.pdf.title import find_title
+from corpus.loaders.ocr.reading_order import sort_lines
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument, PdfTextPage
@@ -73,7 +73,7 @@ def _load(content: bytes, filename: str, *, scans: Mapping[int, Scan] | None) ->
         raise EmptyDocument(f"{said} on the {page_count} pages of the PDF.")
     return LoadedDocument(
         blocks=tuple(blocks),
-        title=title_of(stated.get("Title", ""), {**pages, **by_ocr}, filename=filename),
+        title=find_title(stated.get("Title", ""), {**pages, **by_ocr}, filename=filename),
         metadata={**_metadata(stated, page_count), "language": _language(pdf)},
         scans=scanned if scans is None else (),
     )
@@ -92,7 +92,7 @@ def _language(pdf: "PdfDocument") -> str:
 
 def _by_ocr(pages: Mapping[int, list[Line]], scans: Mapping[int, Scan]) -> dict[int, list[Line]]:
     """Return the pages where OCR read more than the text layer has, such as a stamp."""
-    read = {number: lines_in_order(scan) for number, scan in scans.items()}
+    read = {number: sort_lines(scan) for number, scan in scans.items()}
     return {n: lines for n, lines in read.items() if _chars(lines) > _chars(pages.get(n, []))}
 
 

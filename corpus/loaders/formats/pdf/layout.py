@@ -9,8 +9,8 @@ from statistics import median
 
 from corpus.loaders.base import Block
 from corpus.loaders.formats.pdf.lines import BULLETS, HEADING_SCALE, INDENT_EMS, ITEM, JOINT, Line
-from corpus.loaders.formats.pdf.page_breaks import Parts, joined_over_pages
-from corpus.loaders.formats.pdf.running_heads import without_running_heads
+from corpus.loaders.formats.pdf.page_breaks import Parts, join_across_pages
+from corpus.loaders.formats.pdf.running_heads import drop_running_heads
 
 # Entries of a document's outline: page -> (title, depth from 1).
 Outline = dict[int, list[tuple[str, int]]]
@@ -62,13 +62,13 @@ def blocks_from_pages(pages: Mapping[int, list[Line]], outline: Outline) -> list
         outline: The document's own table of contents, may be empty.
     """
     cleaned = {page: [_cleaned(line) for line in lines] for page, lines in pages.items()}
-    kept = without_running_heads(
+    kept = drop_running_heads(
         {page: [line for line in lines if line.text.strip()] for page, lines in cleaned.items()}
     )
     ranked = _by_outline(kept, outline) or _by_size(kept)
     words = _vocabulary(line for lines in ranked.values() for line in lines)
     paragraphs = {page: list(_paragraphs(lines)) for page, lines in ranked.items()}
-    return [_block(parts, words) for parts in joined_over_pages(paragraphs)]
+    return [_block(parts, words) for parts in join_across_pages(paragraphs)]
 
 
 def _cleaned(line: Line) -> Line:
@@ -205,7 +205,7 @@ def _block(parts: Parts, words: set[str]) -> Block:
         level,
         " ".join(text.split()) if level else "",
         page,
-        places=tuple(place for _, lines in parts for line in lines for place in line.places),
+        ocr_boxes=tuple(place for _, lines in parts for line in lines for place in line.ocr_boxes),
         page_starts=tuple(page_starts),
     )
 

@@ -34,6 +34,6 @@ class Line:
     bottom: float
     top: float
     level: int | None = None
-    places: tuple[OcrBox, ...] = ()
+    ocr_boxes: tuple[OcrBox, ...] = ()
     ends: bool = False
     is_running: bool = False

@@ -44,7 +44,7 @@ _OVER_EDGE = 10
 _MOST_INDENT_EMS = 3.0
 
 
-def joined_over_pages(pages: Mapping[int, Sequence[Paragraph]]) -> list[Parts]:
+def join_across_pages(pages: Mapping[int, Sequence[Paragraph]]) -> list[Parts]:
     """Return the paragraphs of a document, each joined with its continuation.
 
     Text between the parts of a paragraph follows it.

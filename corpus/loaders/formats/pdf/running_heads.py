@@ -26,7 +26,7 @@ _PAGE_NUMBER = re.compile(
 )
 
 
-def without_running_heads(pages: dict[int, list[Line]]) -> dict[int, list[Line]]:
+def drop_running_heads(pages: dict[int, list[Line]]) -> dict[int, list[Line]]:
     """Drop repeated headers and footers, except the first of each.
 
     Mark the ones that stay, and lines that only a neighboring page repeats.

@@ -32,7 +32,7 @@ _FOOTNOTE = "*∗†‡§ "
 _MIN_WIDTH_EMS = 0.15
 
 
-def title_of(stated: str, pages: Mapping[int, list[Line]], *, filename: str) -> str:
+def find_title(stated: str, pages: Mapping[int, list[Line]], *, filename: str) -> str:
     """Return a PDF's stated title, the largest words of page 1, or the file name.
 
     Args:

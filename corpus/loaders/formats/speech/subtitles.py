@@ -50,14 +50,14 @@ def _blocks(cues: Iterable[_Cue]) -> Iterator[Block]:
         changed = cue.voice != speaker
         long = sum(map(len, lines)) >= _BLOCK_CHARS and lines[-1].endswith(_TERMINAL)
         if lines and cue.words and (changed or long):
-            yield Block("\n".join(lines), under=(time,) if time else ())
+            yield Block("\n".join(lines), labels=(time,) if time else ())
             lines = []
         if cue.words:
             time = time if lines else cue.time
             lines.append(f"{cue.voice}: {cue.words}" if cue.voice and changed else cue.words)
             speaker = cue.voice
     if lines:
-        yield Block("\n".join(lines), under=(time,) if time else ())
+        yield Block("\n".join(lines), labels=(time,) if time else ())
 
 
 def _cue(source: str) -> _Cue:

@@ -69,4 +69,4 @@ def _blocks(lines: list[str], stated: list[str]) -> Iterator[Block]:
 
 def _block(lines: list[str], time: str) -> Block:
     label = time_label(seconds_of(time)) if time else ""
-    return Block("\n".join(lines).strip("\n"), under=(label,) if label else ())
+    return Block("\n".join(lines).strip("\n"), labels=(label,) if label else ())
