@@ -1,4 +1,4 @@
-"""Files that are made once from others, and kept: whole or not at all, whoever is killed."""
+"""Create files atomically, even if the process is killed."""
 
 import fcntl
 import hashlib
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def digest_files(paths: Iterable[Path], *, version: int) -> str:
-    """Name the content of files, and the version of what makes something of them.
+    """Return a hash of the content of files and of a version.
 
     Raises:
         OSError: A file cannot be read.
@@ -22,9 +22,9 @@ def digest_files(paths: Iterable[Path], *, version: int) -> str:
 
 
 def write_once(path: Path, write: Callable[[Path], None]) -> None:
-    """Have ``write`` make the file if it is not there; whoever comes second waits for the first.
+    """Create the file by ``write`` unless it exists; concurrent callers wait.
 
-    The file's folder is its own: it holds the lock, and what is being written.
+    The file needs its own folder, for the lock and the temporary file.
 
     Raises:
         OSError: The folder cannot be written to.
@@ -33,7 +33,7 @@ def write_once(path: Path, write: Callable[[Path], None]) -> None:
     with _locked(path.with_name("lock")):
         if path.is_file():
             return
-        # The lock is ours, so what lies here was left by a writer that was killed.
+        # This process has the lock, so these files are from a killed writer.
         for leftover in path.parent.glob("*.tmp"):
             leftover.unlink()
         unfinished = path.with_name(f"{os.getpid()}.tmp")
@@ -45,14 +45,14 @@ def write_once(path: Path, write: Callable[[Path], None]) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock that the kernel gives up when its holder dies."""
+    """Hold a file lock, which the kernel releases when the process ends."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def sync_to_disk(path: Path) -> None:
-    """Bring a file, or a folder's list of files, to the disk."""
+    """Flush a file or folder to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

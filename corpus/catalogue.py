@@ -1,4 +1,4 @@
-"""Make, change and remove what is kept: collections, documents, tags; and count it."""
+"""Create, update, delete and count collections, documents and tags."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -40,17 +40,17 @@ def create_collection(
     chunking: Mapping[str, Any] | None = None,
     language: str = ENGLISH,
 ) -> Collection:
-    """Make an empty collection and its model's index.
+    """Create an empty collection and its model's index.
 
     Args:
-        chunking: Fields of ``ChunkSettings``; what is not given is by default.
-        language: By which words are stemmed, one of ``LANGUAGES``.
+        chunking: Fields of ``ChunkSettings``; others get their defaults.
+        language: Language for stemming, one of ``LANGUAGES``.
 
     Raises:
         CollectionExists: The name is taken.
         InvalidInput: The model is not configured, its vectors have another dimension, or the
-            chunk settings do not go together.
-        NotAllowed: Who acts does so by a key that is bound to others.
+            chunk settings contradict each other.
+        NotAllowed: The key is restricted to other collections.
     """
     if current_key_collections() is not None:
         raise NotAllowed(
@@ -66,7 +66,7 @@ def create_collection(
         raise InvalidInput(
             f"{model} has {embedder.dimension} dimensions, not {dimension}.", field="dimension"
         )
-    settled = resolve_chunking(chunking or {})
+    resolved = resolve_chunking(chunking or {})
     if Collection.objects.filter(Q(owner=current_user_id()) | Q(owner=None), name=name).exists():
         raise CollectionExists(f"A collection {name!r} already exists.")
     ensure_vector_index(model=model, dimension=embedder.dimension)
@@ -78,53 +78,53 @@ def create_collection(
                 embedding_model=model,
                 dimension=embedder.dimension,
                 language=language,
-                **settled.as_fields(),
+                **resolved.as_fields(),
             )
     except IntegrityError as exc:
         raise CollectionExists(f"A collection {name!r} already exists.") from exc
 
 
-def get_or_create_collection(address: str) -> Collection:
-    """Return the collection that documents are to go into, as ``get_writable``.
+def get_or_create_collection(name: str) -> Collection:
+    """Return the collection to add documents to, as ``get_writable``.
 
-    Who sees no collection ``default`` gets one of their own.
+    Create the collection ``default`` for a user who sees none.
     """
     try:
-        return Collection.objects.get_writable(address)
+        return Collection.objects.get_writable(name)
     except CollectionNotFound:
-        if address != DEFAULT_COLLECTION:
+        if name != DEFAULT_COLLECTION:
             raise
     with suppress(CollectionExists):
         return create_collection(DEFAULT_COLLECTION)
-    return Collection.objects.get_writable(address)
+    return Collection.objects.get_writable(name)
 
 
 def change_collection(
     name: str, *, description: str | None = None, chunking: Mapping[str, Any] | None = None
 ) -> None:
-    """Change what was given; documents are cut anew only when they are ingested again.
+    """Change the given settings; documents are chunked by them when they are next ingested.
 
     Raises:
-        CollectionNotFound: There is none of that name.
-        InvalidInput: The chunk settings do not go together.
+        CollectionNotFound: There is no collection with this name.
+        InvalidInput: The chunk settings contradict each other.
     """
     collection = Collection.objects.get_named(name)
     check_writable(Collection.objects.filter(pk=collection.pk))
     if description is not None:
         collection.description = description
-    settled = resolve_chunking(chunking or {}, current=ChunkSettings.of(collection))
-    for name_of_field, value in settled.as_fields().items():
+    resolved = resolve_chunking(chunking or {}, current=ChunkSettings.of(collection))
+    for name_of_field, value in resolved.as_fields().items():
         setattr(collection, name_of_field, value)
     collection.save()
 
 
 def delete_collection(name: str, *, if_empty: bool = False) -> None:
-    """Remove a collection with all it holds.
+    """Delete a collection with all its documents.
 
     Raises:
-        CollectionNotFound: There is none of that name.
-        CollectionProtected: It is the default one.
-        CollectionNotEmpty: It holds documents, and ``if_empty`` was asked for.
+        CollectionNotFound: There is no collection with this name.
+        CollectionProtected: It is the default collection.
+        CollectionNotEmpty: It has documents, and ``if_empty`` is set.
     """
     with transaction.atomic():
         collection = Collection.objects.select_for_update(of=("self",)).get_named(name)
@@ -135,13 +135,13 @@ def delete_collection(name: str, *, if_empty: bool = False) -> None:
                 f"The collection {name!r} still contains documents. Delete them first."
             )
         check_writable(Collection.objects.filter(pk=collection.pk))
-        # With what others have asked it.
+        # As SYSTEM, to delete other users' answers as well.
         with acting_as(SYSTEM):
             collection.delete()
 
 
 def ensure_default_collection(**kwargs: object) -> None:
-    """Make the collection ``default`` unless it is there; runs after every migration.
+    """Create the collection ``default`` unless it exists; called after every migration.
 
     Raises:
         ImproperlyConfigured: ``EMBEDDING_DIM`` is not the dimension of ``EMBEDDING_MODEL``.
@@ -154,7 +154,7 @@ def ensure_default_collection(**kwargs: object) -> None:
         raise ImproperlyConfigured(str(exc)) from exc
 
 
-# Neither is counted: both are read from counts that are kept, of the empty lexeme every chunk's.
+# Both are read from maintained counts; the empty lexeme counts all chunks.
 _TOTALS = f"""
 SELECT (SELECT coalesce(sum(d.document_count), 0)::bigint
           FROM corpus_collection c
@@ -173,7 +173,7 @@ class Totals(NamedTuple):
 
 
 def count_stored() -> Totals:
-    """Count the documents that have a text, and the chunks."""
+    """Return the number of documents with a text, and of chunks."""
     with connection.cursor() as cursor:
         cursor.execute(_TOTALS)
         return Totals(*cursor.fetchone())
@@ -181,12 +181,10 @@ def count_stored() -> Totals:
 
 @transaction.atomic
 def delete_document(document_id: UUID) -> None:
-    """Remove a document and every word of it that is stored (docs/guides/delete.md).
-
-    A file that was uploaded for it goes too.
+    """Delete a document with all stored text and its upload (docs/guides/delete.md).
 
     Raises:
-        DocumentNotFound: There is none of that id.
+        DocumentNotFound: There is no document with this id.
     """
     rows = Document.objects.select_for_update().only("id", "file_path")
     document = rows.filter(pk=document_id).first()
@@ -198,10 +196,11 @@ def delete_document(document_id: UUID) -> None:
 
 @transaction.atomic
 def delete_tag(name: str) -> None:
-    """Take a tag off everything that may be changed; documents and chunks stay.
+    """Delete a tag in all collections that the principal may change.
 
     Raises:
         NotFound: There is no such tag.
+        NotAllowed: The principal may change none of them.
     """
     found = Tag.objects.filter(name=name)
     if not found.exists():

@@ -1,4 +1,4 @@
-"""How a collection's documents are cut: what may be asked for, and what is meant by less."""
+"""Validate chunk settings and fill in defaults."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -9,19 +9,19 @@ from django.conf import settings
 from corpus.errors import InvalidInput
 from corpus.models import Collection
 
-# Least and most of ``size``, by unit.
+# Bounds of ``size`` by unit.
 SIZE_BOUNDS = {
     Collection.Unit.TOKENS: (16, 8_192),
     Collection.Unit.CL100K_TOKENS: (16, 8_192),
     Collection.Unit.CHARACTERS: (64, 40_000),
 }
-# These know no sentences, so they share none.
+# Strategies that do not split by sentences and share none.
 _SENTENCELESS = {Collection.Strategy.RECURSIVE, Collection.Strategy.SEMANTIC}
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkSettings:
-    """What a collection keeps, each in its field of the same name after ``chunk_``."""
+    """Chunk settings of a collection, whose fields have the prefix ``chunk_``."""
 
     strategy: str
     size: int
@@ -39,9 +39,9 @@ class ChunkSettings:
 
 
 def default_chunking(strategy: str = Collection.Strategy.AUTO) -> ChunkSettings:
-    """Return what a strategy does unless told otherwise.
+    """Return the default settings of a strategy.
 
-    Recursive splitting has the sizes it is known by; for the others they are settings.
+    Recursive splitting has fixed defaults; for the others they are settings.
     """
     if strategy == Collection.Strategy.RECURSIVE:
         return ChunkSettings(strategy, 512, 64, 0, Collection.Unit.CHARACTERS)
@@ -58,10 +58,10 @@ def default_chunking(strategy: str = Collection.Strategy.AUTO) -> ChunkSettings:
 def resolve_chunking(
     given: Mapping[str, Any], *, current: ChunkSettings | None = None
 ) -> ChunkSettings:
-    """Complete what was given: from ``current``, or for a new strategy from its defaults.
+    """Complete the given settings by ``current`` ones, or by the defaults of a new strategy.
 
     Raises:
-        InvalidInput: The values do not go together; it names the field.
+        InvalidInput: A value is invalid; the error names the field.
     """
     base = current or default_chunking()
     if given.get("strategy", base.strategy) != base.strategy:
@@ -70,9 +70,9 @@ def resolve_chunking(
         raise _refusal("size", "If you change the unit, set a size in that unit.")
     if given.get("unit", base.unit) != base.unit:
         base = replace(base, overlap=0)
-    settled = replace(base, **given)
-    _check(settled)
-    return settled
+    resolved = replace(base, **given)
+    _check(resolved)
+    return resolved
 
 
 def _check(chunking: ChunkSettings) -> None:

@@ -1,12 +1,12 @@
-"""Which documents a search may look at: a tree of comparisons, read from JSON.
+"""Filter documents by a tree of comparisons, given as JSON.
 
     {"type": "eq", "key": "source", "value": "web"}
     {"type": "and", "filters": [{"type": "gte", "key": "year", "value": 2020}, ...]}
 
-A key is a field of the document (``TEXT_FIELDS``, ``COUNT_FIELDS``, ``TIME_FIELDS``) or else an
-entry of its metadata; ``metadata.title`` is the entry where a field has that name. Numbers are
-compared with numbers only, text with text by code point, which orders ISO dates; of a list in the
-metadata any element may match. ``ne`` and ``nin`` also keep documents that lack the key.
+A key is a field of the document (``TEXT_FIELDS``, ``COUNT_FIELDS``, ``TIME_FIELDS``) or an entry of
+its metadata; ``metadata.title`` is the entry, if a field has the same name. Numbers are compared
+only with numbers, and text only with text, by code point, which orders ISO dates. Any element of a
+list in the metadata may match. ``ne`` and ``nin`` also keep documents without the key.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ METADATA_PREFIX = "metadata."
 COMPARISONS = ("eq", "ne", "gt", "gte", "lt", "lte")
 MEMBERSHIPS = ("in", "nin")
 COMPOUNDS = ("and", "or")
-# A filter is written by hand or by a small program; these keep its SQL small.
+# Limits of the size of the SQL.
 MAX_DEPTH = 5
 MAX_COMPARISONS = 50
 MAX_VALUES = 100
@@ -43,10 +43,10 @@ MAX_COUNT = 2**53
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One key against one value, or for ``in`` and ``nin`` against several.
+    """Compare a key with a value, or for ``in`` and ``nin`` with several.
 
     Attributes:
-        field: The document's field, or None where ``key`` is an entry of its metadata.
+        field: The document's field, or None if ``key`` is an entry of its metadata.
     """
 
     op: str
@@ -57,7 +57,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Compound:
-    """All (``and``) or any (``or``) of its parts."""
+    """Combine filters by ``and`` or ``or``."""
 
     op: str
     parts: "tuple[Filter, ...]"
@@ -67,7 +67,7 @@ Filter = Comparison | Compound
 
 
 class FilterError(ValueError):
-    """A filter that does not follow the grammar; ``path`` leads to what is wrong."""
+    """A filter is invalid; ``path`` locates the error."""
 
     def __init__(self, path: Sequence[str], message: str) -> None:
         super().__init__(message)
@@ -75,10 +75,10 @@ class FilterError(ValueError):
 
 
 def parse_filter(given: object) -> Filter:
-    """Read a filter.
+    """Parse a filter.
 
     Raises:
-        FilterError: It does not follow the grammar, or is too large.
+        FilterError: It is invalid or too large.
     """
     parsed = _parse(given, (), depth=1)
     if count_comparisons(parsed) > MAX_COMPARISONS:
@@ -174,7 +174,7 @@ def _parse_text(given: object, path: tuple[str, ...], needed: str = "Must be tex
 
 
 def _parse_time(given: object, path: tuple[str, ...]) -> datetime:
-    """A date is the moment it begins, in UTC."""
+    """Parse a time; a date means its first moment in UTC."""
     needed = "A date, or a time with its zone, in ISO 8601 is needed."
     text = _parse_text(given, path, needed)
     try:
@@ -216,9 +216,9 @@ def _enum(ops: Sequence[str]) -> dict[str, Any]:
     return {"type": "string", "enum": list(ops)}
 
 
-# The grammar for OpenAPI, in JSON Schema. The kinds have names: a union of nameless ones that holds
-# itself is more than generators of clients can read. So have their types: of nameless enums in
-# fields of one name drf-spectacular makes one, and a union of constants is read wrong.
+# JSON Schema for OpenAPI. The kinds have names, since client generators cannot read a recursive
+# union of unnamed schemas. So do their types: drf-spectacular merges unnamed enums of fields with
+# the same name, and generators misread a union of constants.
 FILTER_SCHEMAS = {
     "SearchFilter": {
         "description": (__doc__ or "").strip(),

@@ -1,13 +1,11 @@
 """BM25 over Postgres' text search, in two stages.
 
-The rarest words of a query choose the candidates, all its words score them. Asking for every
-word would make each stop-like word scan the collection; asking for all words at once finds
-nothing for a question in natural language. Where all its words are frequent, those that are
-rarest together choose.
+The rarest words of a query select candidates, and all its words score them. Selecting by every
+word would scan the collection for frequent words; requiring all words finds nothing for a question
+in natural language. If all words are frequent, the rarest combinations select.
 
-In how many chunks a word is, is counted by triggers: they append what a statement added or took
-away, so that every way of writing is counted and no writer waits for another; a reader adds the
-rows up.
+Triggers count the chunks that contain a word: they append what a statement added or deleted, so
+that every write is counted and writers do not wait for each other. Readers add the rows up.
 
 Source: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009.
 """
@@ -27,7 +25,7 @@ from django.db import connection, transaction
 from django.db.models import BooleanField, FloatField, Func, Q
 
 ENGLISH = "english"
-# Of the configurations that every PostgreSQL has; "simple" stems nothing.
+# Configurations that every PostgreSQL has; "simple" does not stem.
 LANGUAGES = (
     "simple", "arabic", "danish", "dutch", ENGLISH, "finnish", "french", "german", "greek", "hindi",
     "hungarian", "indonesian", "italian", "lithuanian", "norwegian", "portuguese", "romanian",
@@ -46,10 +44,10 @@ _RUN = re.compile(f"([{_EAST_ASIAN}]+)|([{_SOUTH_EAST_ASIAN}]+)")
 def character_ngrams(text: str) -> str:
     """Return the overlapping pairs of East Asian, triples of South-East Asian characters.
 
-    Postgres takes a run of such text for one word, which a question never repeats whole.
+    Postgres parses a run of such text as one word, which a question never repeats whole.
 
     Returns:
-        The n-grams, separated by spaces; empty where the text has none of these scripts.
+        The n-grams, separated by spaces; empty for other scripts.
     """
     return " ".join(
         run[at : at + size]
@@ -60,7 +58,7 @@ def character_ngrams(text: str) -> str:
     )
 
 
-# The row of this lexeme counts the chunks themselves, and their tokens.
+# The row of this lexeme counts all chunks and their tokens.
 TOTAL = ""
 
 _FREQUENCIES = """
@@ -79,8 +77,8 @@ _CHUNKS = """
 SELECT sum(chunk_count)::bigint FROM corpus_termcount WHERE collection_id = %s AND lexeme = ''
 """
 
-# What is added up is what this statement itself took away: rows that are appended meanwhile stay.
-_ADD_UP = """
+# The statement adds up only the rows that it deletes: rows that are appended meanwhile stay.
+_SUM_UP = """
 WITH appended AS (
   DELETE FROM corpus_termcount t USING (
     SELECT collection_id, lexeme FROM corpus_termcount {which}) words
@@ -91,8 +89,8 @@ INSERT INTO corpus_termcount (collection_id, lexeme, chunk_count, token_count)
 SELECT collection_id, lexeme, sum(chunk_count), sum(token_count) FROM appended
  GROUP BY collection_id, lexeme HAVING sum(chunk_count) <> 0
 """
-_COMPACT = _ADD_UP.format(which="GROUP BY collection_id, lexeme HAVING count(*) > 1")
-_DROP_UNUSED = _ADD_UP.format(
+_COMPACT = _SUM_UP.format(which="GROUP BY collection_id, lexeme HAVING count(*) > 1")
+_DROP_UNUSED = _SUM_UP.format(
     which="""
      WHERE collection_id = %(collection)s AND lexeme = ANY(%(words)s)
      GROUP BY collection_id, lexeme HAVING sum(chunk_count) = 0"""
@@ -100,18 +98,18 @@ _DROP_UNUSED = _ADD_UP.format(
 _WORDS = """
 SELECT DISTINCT unnest(tsvector_to_array(lexemes)) FROM corpus_chunk WHERE id = ANY(%s)
 """
-# Two at a time would each leave a word whose last two chunks they took.
+# Two concurrent runs would each leave a word whose last two chunks they deleted.
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(0x706b625f7464)"
 
 
 @dataclass(frozen=True, slots=True)
 class Frequencies:
-    """How common a text's words are in a collection.
+    """Frequencies of a text's words in a collection.
 
     Attributes:
-        by_lexeme: Chunks that hold the word, for each word that is in any.
-        times: How often the text has each of these words.
-        mean_tokens: Mean length of a chunk, in tokens.
+        by_lexeme: Number of chunks with each word, for words that occur.
+        times: Occurrences of each word in the text.
+        mean_tokens: Mean length of a chunk in tokens.
     """
 
     by_lexeme: dict[str, int]
@@ -121,7 +119,7 @@ class Frequencies:
 
 
 def read_frequencies(text: str, *, collection_id: int, language: str) -> Frequencies:
-    """Look up the words of ``text``."""
+    """Return the frequencies of the words of ``text``."""
     values: dict[str, str | int] = {
         "text": text,
         "ngrams": character_ngrams(text),
@@ -141,7 +139,7 @@ def read_frequencies(text: str, *, collection_id: int, language: str) -> Frequen
 
 
 def count_chunks(collection_id: int) -> int:
-    """Return how many chunks a collection has, without reading them."""
+    """Return the number of chunks of a collection from the counts."""
     with connection.cursor() as cursor:
         cursor.execute(_CHUNKS, [collection_id])
         (found,) = cursor.fetchone()
@@ -149,10 +147,10 @@ def count_chunks(collection_id: int) -> int:
 
 
 def compact_term_counts() -> int:
-    """Add up the rows of each word; what is appended meanwhile stays beside the sum.
+    """Replace the rows of each word by their sum; rows that are appended meanwhile stay.
 
     Returns:
-        The rows that were written.
+        The number of rows written.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_ONE_AT_A_TIME)
@@ -161,16 +159,16 @@ def compact_term_counts() -> int:
 
 
 def read_words(chunks: Iterable[UUID]) -> list[str]:
-    """Return the lexemes of chunks, each once."""
+    """Return the distinct lexemes of chunks."""
     with connection.cursor() as cursor:
         cursor.execute(_WORDS, [list(chunks)])
         return [word for (word,) in cursor.fetchall()]
 
 
 def drop_unused_words(words: Sequence[str], *, collection_id: int) -> None:
-    """Remove the counts of those words that no chunk of the collection has any more.
+    """Delete the counts of words that no chunk of the collection contains any more.
 
-    To be the last thing that a transaction waits for: others that remove words wait for its commit.
+    Call it last in a transaction: others that delete words wait for its commit.
     """
     if not words:
         return
@@ -179,15 +177,15 @@ def drop_unused_words(words: Sequence[str], *, collection_id: int) -> None:
         cursor.execute(_DROP_UNUSED, {"words": list(words), "collection": collection_id})
 
 
-# BM25's usual ones: how soon a word's further occurrences count less, and how much length counts.
+# BM25's usual parameters: saturation of repeated words, and normalization by length.
 K1 = 1.2
 B = 0.75
-# Chunks that the candidate words may match together: more take longer for no better order
+# Maximum chunks that the candidate words match; more do not improve the order
 # (docs/decisions/0013).
 CANDIDATE_BUDGET = 2_000
-# Of so many of the rarest words some are asked for together, where each alone is in more.
+# Number of rarest words to combine, if each alone matches too many chunks.
 COMBINED_WORDS = 8
-# Chunks that are scored at most, where the words say nothing of which: 30 us each.
+# Maximum number of chunks to score for frequent words: 30 us each.
 SCORED_CHUNKS = 10_000
 
 
@@ -196,18 +194,17 @@ class LexicalQuery:
     """A query's words with their weights.
 
     Attributes:
-        candidates: A tsquery: the rarest words, joined by or; or, where each is in too many
-            chunks, the rarest pairs of words, or triples, and so on.
-        is_narrowed: The candidates have several of the words each.
-        every_word: The same of all words.
+        candidates: A tsquery of the rarest words, joined by or; if each is in too many chunks, of
+            the rarest combinations of words.
+        is_narrowed: The candidates contain several words each.
+        every_word: A tsquery of all words, joined by or.
         words: Lexemes that occur in the collection, the rarest first.
-        counts: Chunks of the collection that have each.
-        chunk_count: Chunks of the collection.
+        counts: Number of chunks with each word.
+        chunk_count: Number of chunks of the collection.
         weights: Inverse document frequency of each word, times its occurrences in the query.
-        mean_tokens: Mean length of a chunk, in tokens.
-        phrases: What a chunk is favoured for that has it word for word.
-        phrase_bonus: What a phrase adds: as much as one more word, as rare as the rarest, at
-            its most.
+        mean_tokens: Mean length of a chunk in tokens.
+        phrases: Phrases that raise the score of a chunk with the exact words.
+        phrase_bonus: Score of a phrase: the maximum of one more word, as rare as the rarest.
     """
 
     candidates: str
@@ -223,9 +220,9 @@ class LexicalQuery:
     chunk_count: int
 
     def among(self, share: float) -> "LexicalQuery":
-        """Return the query with candidates for so much of the collection, from 0 to 1.
+        """Return the query with candidates for this share of the collection, from 0 to 1.
 
-        Of fewer chunks more words may be asked for.
+        A smaller share allows more words.
         """
         counted = [
             (word, share * count) for word, count in zip(self.words, self.counts, strict=True)
@@ -241,12 +238,12 @@ class LexicalQuery:
 def read_lexical_query(
     text: str, *, collection_id: int, language: str, phrases: Sequence[str] = ()
 ) -> LexicalQuery | None:
-    """Weigh the words of ``text`` by the collection's statistics; None if it has none of them.
+    """Return the query of a text's words, weighted for the collection; None if none occurs.
 
-    What a long question says twice counts twice (docs/decisions/0004).
+    A repeated word counts repeatedly (docs/decisions/0004).
 
     Args:
-        phrases: Parts of the text that are meant word for word.
+        phrases: Quoted parts of the text.
     """
     known = read_frequencies(text, collection_id=collection_id, language=language)
     rarest_first = sorted(known.by_lexeme.items(), key=lambda item: (item[1], item[0]))
@@ -276,9 +273,9 @@ def read_lexical_query(
 def _choose_candidates(
     rarest_first: Sequence[tuple[str, float]], *, chunk_count: float
 ) -> list[tuple[str, ...]]:
-    """Return words, or groups of words, that are together in few chunks, the rarest first.
+    """Return words, or groups of words, that few chunks contain, the rarest first.
 
-    How many chunks have a group is estimated as if its words knew nothing of each other.
+    The chunks of a group are estimated as if its words were independent.
     """
     if rarest_first[0][1] <= CANDIDATE_BUDGET:
         return _within_budget([((word,), count) for word, count in rarest_first])
@@ -307,16 +304,16 @@ def _quote(lexeme: str) -> str:
 
 
 class Phrase(SearchQuery):
-    """Words that stand one after the other, inflected as they may be."""
+    """A query for stemmed words in a row."""
 
     def __init__(self, words: str, *, language: str) -> None:
         super().__init__(words, search_type="phrase", config=language)
 
 
 class OpenPhrase(Phrase):
-    """Words that stand one after the other; the last may be the beginning of a word.
+    """A query for stemmed words in a row, the last of which may be a prefix.
 
-    Of words that are not indexed, such as ``the``, it is no query, and nothing matches.
+    A phrase of stop words only, such as ``the``, matches nothing.
     """
 
     def as_sql(self, *args: Any, **context: Any) -> Any:
@@ -325,18 +322,18 @@ class OpenPhrase(Phrase):
 
 
 def phrase_condition(text: str, languages: Iterable[str], phrase: type[Phrase]) -> Q:
-    """Return the condition that a chunk of one of the languages has the words in a row."""
-    said = [Q(language=name, lexemes=phrase(text, language=name)) for name in languages]
+    """Return the condition that a chunk in one of the languages contains the words in a row."""
+    conditions = [Q(language=name, lexemes=phrase(text, language=name)) for name in languages]
     if ngrams := character_ngrams(text):
-        said.append(Q(lexemes=phrase(ngrams, language="simple")))
-    return reduce(operator.or_, said)
+        conditions.append(Q(lexemes=phrase(ngrams, language="simple")))
+    return reduce(operator.or_, conditions)
 
 
 class IsAnyOf(Func):
-    """Whether a value is in an array.
+    """The condition that a value is in an array.
 
-    Of a subquery the array is made once. ``IN`` leaves it to the planner, which where it takes
-    the tables to be small, as before they are analyzed, repeats a bounded one for each row.
+    The array of a subquery is computed once. With ``IN``, the planner may repeat a limited subquery
+    for each row if it underestimates the tables, as before they are analyzed.
     """
 
     output_field = BooleanField()
@@ -344,18 +341,18 @@ class IsAnyOf(Func):
     template = "%(expressions)s)"
 
 
-# Positions that a tsvector keeps of a word.
+# Maximum positions of a word in a tsvector.
 MOST_POSITIONS = 255
-# ts_rank of one word that stands n times is 1 + 1/4 + ... + 1/n^2 by pi^2/6: between two n's.
+# ts_rank of a word that occurs n times is (1 + 1/4 + ... + 1/n^2) / (pi^2/6).
 _RANKS = [0.0, *accumulate(1 / n**2 / (math.pi**2 / 6) for n in range(1, MOST_POSITIONS + 1))]
 _RANKS_BETWEEN = ",".join(f"{(low + high) / 2:.9f}" for low, high in pairwise(_RANKS))
 
 
 class Bm25Score(Func):
-    """The BM25 score of a chunk, from the positions kept in its tsvector.
+    """The BM25 score of a chunk, from the positions in its tsvector.
 
-    How often it has a word is read off ``ts_rank``, which looks for that word alone: unpacking all
-    words of a chunk takes several times as long. ``||`` unpacks it once.
+    The number of occurrences is derived from ``ts_rank``, which reads a single word: unpacking all
+    words of a chunk takes several times as long. ``||`` detoasts the tsvector once.
     """
 
     output_field = FloatField()

@@ -1,4 +1,4 @@
-"""Reads over documents, chunks and vectors; every search query of the product is here."""
+"""Query sets of documents, chunks and vectors, with all search queries."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ _Row_co = TypeVar("_Row_co", bound=models.Model, covariant=True)
 
 class LockableQuerySet(models.QuerySet[_Row_co]):
     def lock_for_key_share(self, ids: Iterable[str]) -> set[str]:
-        """Keep rows from being deleted until the transaction ends; changes are not held up.
+        """Lock rows against deletion until the transaction ends; updates are not blocked.
 
         Returns:
-            The ids that are still there.
+            The ids that still exist.
         """
         table = self.model._meta.db_table
         query = f"SELECT id::text FROM {table} WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE"  # noqa: S608
@@ -79,14 +79,13 @@ class LockableQuerySet(models.QuerySet[_Row_co]):
 
 
 def check_writable(rows: models.QuerySet[Any, Any]) -> None:
-    """Have the policies refuse who may not change one of these rows.
+    """Raise an error if the principal may not change one of these rows.
 
-    What they hide from a DELETE is passed over in silence, and what is then done as ``SYSTEM`` they
-    let pass.
+    RLS silently skips hidden rows in a DELETE, and does not apply to statements as ``SYSTEM``.
 
     Raises:
-        ProgrammingError: One of the rows is to be seen only; it is told as ``NotAllowed``.
-        NotAllowed: One of them is not to be seen any more.
+        ProgrammingError: A row may only be read; clients get ``NotAllowed``.
+        NotAllowed: A row is not visible any more.
     """
     if current_principal().sees_all:
         return
@@ -96,14 +95,13 @@ def check_writable(rows: models.QuerySet[Any, Any]) -> None:
         raise NotAllowed("You no longer have permission to change this.")
 
 
-# Up to so many vectors are compared one by one, which is exact; more are looked up in the model's
-# index (docs/decisions/0012).
+# Up to so many vectors are compared exactly; for more, the model's index is searched
+# (docs/decisions/0012).
 EXACT_SCAN_ROWS = 5_000
-# Vectors in the index from which on more are: it passes by as many as are not visible until it has
-# found enough, and what it has passed by is as dear as what is compared (docs/decisions/0012).
+# With more vectors in the index, the limit grows: the index scans invisible vectors until it has
+# found enough, and each costs as much as a comparison (docs/decisions/0012).
 INDEXED_ROWS = 250_000
-# Rows read of an index for each one wanted: it brings them in relaxed order, so that some of the
-# nearest come after others that are not.
+# Rows read from the index for each result: its relaxed order may return near vectors late.
 INDEX_OVERSAMPLING = 2
 _IS_KNOWN = """
 SELECT FROM corpus_embedding WHERE model = %s AND input_sha256 = ANY(%s::text[]) LIMIT 1
@@ -111,7 +109,7 @@ SELECT FROM corpus_embedding WHERE model = %s AND input_sha256 = ANY(%s::text[])
 
 
 def exact_scan_limit(indexed: int) -> int:
-    """Return up to how many vectors are compared one by one, in an index of so many."""
+    """Return the maximum number of vectors to compare exactly, for an index of this size."""
     return round(EXACT_SCAN_ROWS * max(1.0, math.sqrt(indexed / INDEXED_ROWS)))
 
 
@@ -119,22 +117,21 @@ class TaggableQuerySet(LockableQuerySet[_Row_co]):
     """Rows that carry tags and belong to a document.
 
     Attributes:
-        tag_link: The model that links rows and tags, its field for a row, and that row's key.
-        to_document: What leads from a row to its document's fields.
+        tag_link: The model that links rows and tags, its field for the row, and the row's key.
+        to_document: The lookup prefix from a row to its document's fields.
     """
 
     tag_link: ClassVar[tuple[str, str, str]]
     to_document: ClassVar[str]
 
     def matching_filter(self, wanted: Filter) -> Self:
-        """Keep rows whose document passes the filter."""
+        """Keep rows whose document matches the filter."""
         return self.filter(_condition(wanted, self.to_document))
 
     def tagged(self, names: Iterable[str]) -> Self:
-        """Keep rows that carry any of the names; all of them where no name is given.
+        """Keep rows with any of the tags; all rows if no name is given.
 
-        The tags are looked up at once: only of a tag that it is told does Postgres know how many
-        rows carry it.
+        The tag ids are read first, so that the planner can estimate the rows of each tag.
         """
         wanted = list(names)
         if not wanted:
@@ -146,7 +143,7 @@ class TaggableQuerySet(LockableQuerySet[_Row_co]):
 
 
 def delete_without_text(collector: Any, field: Any, documents: Any, using: str) -> None:
-    """Delete a collection's documents with it; their texts are not read for that."""
+    """Delete the documents of a collection without reading their texts."""
     models.CASCADE(collector, field, documents.only("pk", "collection"), using)
 
 
@@ -158,7 +155,7 @@ class DocumentQuerySet(TaggableQuerySet["Document"]):
     to_document = ""
 
     def listed(self) -> Self:
-        """Leave the text out and bring the tags along: what a list of documents shows."""
+        """Defer the text and prefetch the tags, for lists."""
         return (
             self.defer("raw_text", "outline")
             .select_related("collection__owner")
@@ -166,9 +163,9 @@ class DocumentQuerySet(TaggableQuerySet["Document"]):
         )
 
     def delete(self) -> tuple[int, dict[str, int]]:
-        """Delete those that who acts may change, with all that hangs on them, others' answers too.
+        """Delete documents that the principal may change, with dependent rows of other users.
 
-        Of others' rows nobody would see that they hold a document, and none could be deleted.
+        Dependent rows of other users are invisible to the principal, so they are deleted as SYSTEM.
         """
         with transaction.atomic():
             rows = self.order_by("pk").select_for_update()
@@ -181,44 +178,43 @@ class DocumentQuerySet(TaggableQuerySet["Document"]):
     delete.queryset_only = True  # type: ignore[attr-defined]
 
     def stored(self) -> Self:
-        """Keep documents that have a version: what is searched, counted and cited."""
+        """Keep documents with a stored version."""
         return self.exclude(content_sha256="")
 
     def lacking_vectors(self, model: str) -> Self:
-        """Keep documents with a chunk that has no vector by the model."""
+        """Keep documents with a chunk that has no vector of the model."""
         bare = _rows_of("Chunk").filter(document=OuterRef("pk")).lacking_vectors(model)
         return self.filter(Exists(bare))
 
     def of_file(self, *hashes: str, collection_id: int) -> Self:
-        """Keep documents whose stored version was read from a file of one of these hashes."""
-        # A failed one remembers the hash of the bytes that failed, beside its old version.
+        """Keep documents whose version was read from a file with one of these hashes."""
+        # A failed document stores the hash of the failed bytes beside its old version.
         rows = self.stored().exclude(status="failed")
         return rows.filter(collection_id=collection_id, file_hash__in=hashes)
 
     def below(self, folder_uri: str) -> Self:
-        """Keep documents that came from files in the folder, however deep."""
+        """Keep documents of files below the folder."""
         return self.filter(source_uri__startswith=f"{folder_uri.rstrip('/')}/")
 
     def slice_of_text(self, start: int, end: int) -> str:
-        """Return characters ``start:end`` of the one document's text, without reading the rest."""
+        """Return characters ``start:end`` of a single document's text, without reading the rest."""
         part = Substr("raw_text", start + 1, end - start)
         return str(self.values_list(part, flat=True).get())
 
     def mentioning(self, text: str) -> Self:
-        """Keep documents that have ``text`` in title or address, or its words in their text.
+        """Keep documents that contain ``text`` in title or URI, or its words in their text.
 
-        Title and address are searched for the characters, in any case. The text is searched by
-        the index of words: they stand in it one after the other, inflected as they may be, and
-        the last may be the beginning of a word.
+        Title and URI are searched for the characters, ignoring case. The text is searched by the
+        word index for the stemmed words in a row; the last may be a prefix.
         """
         rows = _rows_of("Collection").order_by()
         languages = list(rows.values_list("language", flat=True).distinct())
-        if not languages:  # who acts sees no collection
+        if not languages:  # the principal sees no collection
             return self.none()
-        said = phrase_condition(text, languages, OpenPhrase)
-        in_text = _rows_of("Chunk").filter(said).values("document_id")
-        at_address = matching("source_uri", "icontains", text)
-        return self.filter(Q(title__icontains=text) | at_address | Q(pk__in=in_text))
+        in_a_row = phrase_condition(text, languages, OpenPhrase)
+        in_text = _rows_of("Chunk").filter(in_a_row).values("document_id")
+        in_uri = matching("source_uri", "icontains", text)
+        return self.filter(Q(title__icontains=text) | in_uri | Q(pk__in=in_text))
 
 
 class ChunkQuerySet(TaggableQuerySet["Chunk"]):
@@ -226,25 +222,25 @@ class ChunkQuerySet(TaggableQuerySet["Chunk"]):
     to_document = "document__"
 
     def shown(self) -> Self:
-        """Bring along what a list of chunks shows."""
+        """Prefetch the data of a list of chunks."""
         return self.defer("lexemes").select_related("collection__owner").prefetch_related("tags")
 
     def lacking_vectors(self, model: str) -> Self:
-        """Keep chunks without a vector by the model."""
+        """Keep chunks without a vector of the model."""
         embeddings = _rows_of("Embedding").filter(chunk=OuterRef("pk"), model=model)
         return self.filter(~Exists(embeddings))
 
     def overlapping(self, start: int, end: int) -> Self:
-        """Keep chunks that share a character with ``start:end`` of their document, in order."""
+        """Keep chunks that overlap ``start:end`` of their document, in order."""
         return self.filter(start_char__lt=end, end_char__gt=start).order_by("ordinal")
 
     def remove(self) -> None:
-        """Delete them, locked before citations are looked for: none comes in between."""
+        """Lock and delete the chunks; the lock keeps new citations away."""
         locked = self.order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True)
         self.model._default_manager.filter(pk__in=list(locked)).delete()
 
     def with_document(self) -> Self:
-        """Bring the document along, and leave what is long and not of the chunk itself."""
+        """Select the document without its long columns."""
         rows = self.select_related("document")
         return rows.defer("document__raw_text", "document__outline", "lexemes")
 
@@ -253,7 +249,7 @@ class ChunkQuerySet(TaggableQuerySet["Chunk"]):
     ) -> Self:
         """Annotate exact cosine distances: ``distance`` to the nearest of ``vectors``, (m, d).
 
-        And ``question_distance`` to one vector. Both are None for a chunk that the model gave none.
+        Also ``question_distance`` to one vector. Both are None for a chunk without a vector.
         """
         of_model = FilteredRelation("embeddings", condition=Q(embeddings__model=model))
         return self.annotate(
@@ -265,14 +261,14 @@ class ChunkQuerySet(TaggableQuerySet["Chunk"]):
     def matching(
         self, query: LexicalQuery, *, widely: bool = False, most: int | None = None
     ) -> ChunkQuerySet:
-        """Keep chunks that have one of the query's telling words, best first.
+        """Keep chunks that contain one of the query's rare words, best first.
 
-        Annotates ``bm25``: the BM25 score over all words of the query, above 0.
+        Annotate ``bm25``, the BM25 score over all words of the query, above 0.
 
         Args:
-            widely: Any word of the query will do, a frequent one too.
-            most: Of more than so many some are taken; where the words say little of which,
-                ``SCORED_CHUNKS``.
+            widely: Match any word of the query, also frequent ones.
+            most: Maximum number of chunks to score; by default ``SCORED_CHUNKS`` if the words are
+                frequent.
         """
         words = query.every_word if widely else query.candidates
         found: ChunkQuerySet = self.matching_tsquery(words)
@@ -284,15 +280,15 @@ class ChunkQuerySet(TaggableQuerySet["Chunk"]):
         return found.ranked(query)
 
     def matching_tsquery(self, words: str) -> Self:
-        """Keep chunks that match a query as Postgres writes it."""
+        """Keep chunks that match a raw tsquery."""
         return self.filter(lexemes=SearchQuery(words, search_type="raw", config="simple"))
 
     def ranked(self, query: LexicalQuery) -> Self:
-        """Order by ``bm25``, best first; those that have none of the words come last."""
+        """Order by ``bm25``, best first; chunks without the words come last."""
         return self.with_bm25(query).order_by(F("bm25").desc(nulls_last=True), "pk")
 
     def with_bm25(self, query: LexicalQuery) -> Self:
-        """Annotate ``bm25``: the score over the query's words and phrases; None without any."""
+        """Annotate ``bm25``, the score over the query's words and phrases; None without matches."""
         score: models.expressions.Combinable = Bm25Score(query)
         for phrase in query.phrases:
             exact = SearchQuery(phrase, search_type="phrase", config=query.language)
@@ -312,18 +308,18 @@ class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
         count: int,
         among: float,
     ) -> list[tuple[UUID, float]]:
-        """Return chunks and their cosine distances, nearest first: ``count``, or all there are.
+        """Return up to ``count`` chunks with their cosine distances, nearest first.
 
-        A chunk is as near as it is to the nearest of the vectors, shape (m, d).
+        The distance of a chunk is that to the nearest of the vectors, shape (m, d).
 
-        The model's index holds the vectors of every collection and knows no filter: where few
-        rows are left, or it gave up before it found enough of them, they are compared one by one.
+        The model's index contains the vectors of every collection and ignores filters. If few rows
+        match, or the index finds too few of them, they are compared exactly.
 
         Args:
-            among: How many rows there are, about.
+            among: Approximate number of matching rows.
         """
         left = self.filter(model=model)
-        # Of few it need not be asked how many the index has.
+        # For few rows, the size of the index does not matter.
         if among > EXACT_SCAN_ROWS and among > exact_scan_limit(indexed := count_indexed(model)):
             with scaled_ef_search(indexed):
                 found = [left.search_index(each, model=model, count=count) for each in vectors]
@@ -335,7 +331,7 @@ class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
     def search_index(
         self, vector: NDArray[np.float32], *, model: str, count: int
     ) -> list[tuple[UUID, float]]:
-        """Return some chunks more than ``count`` by the model's index, if it finds so many."""
+        """Return more than ``count`` chunks from the model's index, if it finds so many."""
         rows = self.nearest(vector, model=model).values_list("chunk_id", "distance")  # type: ignore[misc]
         return list(rows[: INDEX_OVERSAMPLING * count])
 
@@ -344,24 +340,24 @@ class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
     ) -> models.QuerySet[Embedding, tuple[UUID, float]]:
         """Return chunks and their exact cosine distances, nearest first, without the index.
 
-        A stored vector is read once for all of ``vectors``, shape (m, d).
+        Each stored vector is read once for all of ``vectors``, shape (m, d).
         """
         rows = self.filter(model=model).annotate(distance=_least_distance("vector", vectors))
         return rows.order_by("distance").values_list("chunk_id", "distance")
 
     def nearest(self, vector: NDArray[np.float32], *, model: str) -> Self:
-        """Order the model's vectors by ``distance``: cosine, in [0, 2], smallest first.
+        """Order the model's vectors by cosine ``distance``, in [0, 2], smallest first.
 
-        The expression is the one the model's index is built on, which has one dimension.
+        The expression is that of the model's index, which has a fixed dimension.
         """
         stored = Cast("vector", HalfVectorField(dimensions=len(vector)))
         rows = self.filter(model=model).annotate(distance=_distance(stored, vector))
         return rows.order_by("distance")
 
     def of_inputs(self, hashes: Sequence[str], *, model: str) -> dict[str, NDArray[np.float32]]:
-        """Return the vectors that the model gave to these inputs before, by input hash.
+        """Return the stored vectors of these inputs, by input hash.
 
-        Each float32, shape (d,), as it is stored: in half precision.
+        Each is float32, shape (d,), in half precision.
         """
         if not fetch_prepared(_IS_KNOWN, [model, list(hashes)]):
             return {}
@@ -372,13 +368,13 @@ class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
 
 class TokenVectorsQuerySet(models.QuerySet["TokenVectors"]):
     def of_chunks(self, chunk_ids: Iterable[UUID], *, model: str) -> dict[UUID, tuple[str, bytes]]:
-        """Return by chunk the hash of what was encoded, and the packed vectors."""
+        """Return the hash of the encoded text and the packed vectors, by chunk."""
         rows = self.filter(chunk_id__in=list(chunk_ids), model=model)
         found = rows.values_list("chunk_id", "input_sha256", "packed")
         return {chunk_id: (digest, bytes(packed)) for chunk_id, digest, packed in found}
 
     def of_inputs(self, hashes: Iterable[str], *, model: str) -> dict[str, bytes]:
-        """Return the packed vectors of these texts, by their hash, whichever chunk has them."""
+        """Return the packed vectors of texts by their hash, from any chunk."""
         rows = self.filter(model=model, input_sha256__in=list(hashes))
         return {
             digest: bytes(packed) for digest, packed in rows.values_list("input_sha256", "packed")
@@ -386,8 +382,8 @@ class TokenVectorsQuerySet(models.QuerySet["TokenVectors"]):
 
 
 def _distance(stored: str | Cast, vector: NDArray[np.float32]) -> CosineDistance:
-    """Compare as it is stored, in halves: it moves a distance by less than 0.001."""
-    # pgvector writes each number out as the double that it is, in 30 times the time.
+    """Compare in half precision, as stored; this changes a distance by less than 0.001."""
+    # pgvector's own serialization, as doubles, takes 30 times as long.
     text = orjson.dumps(vector.astype(np.float16), option=orjson.OPT_SERIALIZE_NUMPY)
     return CosineDistance(stored, Value(text.decode()))
 
@@ -405,7 +401,7 @@ def _least(lists: Iterable[Iterable[tuple[UUID, float]]]) -> dict[UUID, float]:
 
 
 def _rows_of(model: str) -> Any:
-    """The models name these query sets, so they cannot be imported here."""
+    """Return all rows of a model, which cannot be imported here: it imports this module."""
     return apps.get_model("corpus", model)._default_manager.all()
 
 
@@ -427,10 +423,10 @@ def _condition(wanted: Filter, prefix: str) -> Q:
 
 
 def _metadata_matches(wanted: Comparison, op: str, column: str) -> Func:
-    """Compare by a JSON path: values of other types do not match, and raise nothing.
+    """Compare by a JSON path: values of other types do not match, and raise no error.
 
-    The operator, unlike the function of the same meaning, is looked up in the index of the column,
-    if it asks for equality; it takes no variables, so that values stand in the path, as JSON.
+    The operator ``@?`` can use the index of the column for equality. It accepts no variables, so
+    values are written into the path as JSON.
     """
     values = wanted.value if isinstance(wanted.value, tuple) else (wanted.value,)
     tests = (f"@ {_PATH_OPERATORS[op]} {json.dumps(value)}" for value in values)

@@ -1,4 +1,4 @@
-"""Put work before the workers; the queue is a table, and part of the transaction that is open."""
+"""The task queue: a table, written within the open transaction."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,20 +19,19 @@ from corpus.models.installations import Installation
 from corpus.postgres.prepared import fetch_prepared
 
 QUEUE = "pkb"
-# What only workers of the host can do that has the files of the installation.
+# Tasks for workers of the host that stores the files.
 HOME_QUEUE = "pkb-home"
 RUN_JOB = "corpus.run_job"
 DROP_FILES = "corpus.drop_files"
 FILL = "corpus.fill_token_vectors"
-# Behind all that somebody waits for: the least that there is.
+# The lowest priority, behind all tasks that users wait for.
 FILL_PRIORITY = -(2**31)
-# A worker notes every ten seconds that it lives, also while it is at work; Procrastinate takes one
-# for dead after as long.
+# A worker sends a heartbeat every ten seconds; Procrastinate uses the same timeout.
 HEARTBEAT_TIMEOUT = timedelta(seconds=30)
 
-# Makers are served by rounds, a task of each in a round, and rounds are numbered downwards: what
-# goes first has the greater number. Who comes anew joins the round that is being served.
-_NEXT_ROUND = """
+# Round robin over creators: each round has one task of each. Rounds count down, since a higher
+# priority runs first. A new creator joins the current round.
+_NEXT_PRIORITY = """
 SELECT coalesce(least(
          min(priority) FILTER (WHERE coalesce(made_by_id, owner_id) IS NOT DISTINCT FROM %(maker)s)
            - 1,
@@ -43,18 +42,18 @@ SELECT coalesce(least(
   JOIN corpus_collection c ON c.id = j.collection_id
  WHERE q.task_name = %(task)s AND q.status IN ('todo', 'doing')
 """
-_ASKED = "SELECT FROM procrastinate_jobs WHERE status = 'todo' AND queueing_lock = %s"
+_IS_QUEUED = "SELECT FROM procrastinate_jobs WHERE status = 'todo' AND queueing_lock = %s"
 
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """A process that runs what is in the queue; one that was told to end is not there any more.
+    """A worker process that has not been stopped.
 
     Attributes:
-        silent: For how long it has not said that it lives, by the database's clock.
-        task: What it runs; empty while it waits.
-        job_id: The job that it runs, if it runs one.
-        is_home: It is of the host that keeps the files.
+        silent: Time since its last heartbeat, by the database's clock.
+        task: Name of its current task; empty while it waits.
+        job_id: Id of its current job, if any.
+        is_home: It runs on the host that stores the files.
     """
 
     id: int
@@ -71,12 +70,12 @@ class Worker:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What waits for a worker; the filling of token vectors, which is behind all, is not counted.
+    """Waiting tasks, without those that compute token vectors.
 
     Attributes:
-        oldest: For how long the first of it could have been begun; None where nothing waits.
-        home_oldest: The same of what only workers of the host can do that keeps the files.
-        failed_count: Tasks that broke off by an error that nobody foresaw, since ever.
+        oldest: How long the first task has waited; None without tasks.
+        home_oldest: The same for tasks of the host that stores the files.
+        failed_count: Number of tasks that ended with an unexpected error.
     """
 
     waiting_count: int
@@ -86,7 +85,7 @@ class Backlog:
 
 
 def list_workers() -> list[Worker]:
-    """Return the workers, the one that was heard of last first."""
+    """Return the workers, by their last heartbeat."""
     silent = ExpressionWrapper(Now() - F("last_heartbeat"), output_field=DurationField())
     rows = ProcrastinateWorker.objects.annotate(silent=silent).order_by("silent", "id")
     running = ProcrastinateJob.objects.filter(status="doing", worker__isnull=False)
@@ -99,19 +98,19 @@ def list_workers() -> list[Worker]:
             row.id,
             row.last_heartbeat,
             row.silent,
-            *_name_task(*tasks.get(row.id, ("", {}))),
+            *_task_and_job(*tasks.get(row.id, ("", {}))),
             is_home=row.id in home,
         )
         for row in rows
     ]
 
 
-def _name_task(task: str, arguments: dict[str, Any]) -> tuple[str, str | None]:
+def _task_and_job(task: str, arguments: dict[str, Any]) -> tuple[str, str | None]:
     return task, arguments.get("job_id")
 
 
 def read_backlog() -> Backlog:
-    """Return what waits for a worker."""
+    """Return the waiting and failed tasks."""
     deferred = Max("procrastinateevent__at", filter=Q(procrastinateevent__type="deferred"))
     waiting = _awaited((QUEUE, HOME_QUEUE)).annotate(since=Greatest(deferred, "scheduled_at"))
     at_home = Min("since", filter=Q(queue_name=HOME_QUEUE))
@@ -124,10 +123,10 @@ def read_backlog() -> Backlog:
 
 
 def enqueue_job(job_id: UUID, *, delay_s: int = 0) -> None:
-    """Ask the workers to run a job, unless it waits for them already.
+    """Queue a job, unless it is queued already.
 
-    It goes behind what its maker has there, and in turns with the jobs of other makers. What nobody
-    made is its collection's owner's.
+    It waits behind other jobs of its creator, and in turns with those of other creators. A job
+    without a creator counts for the owner of its collection.
     """
     lock = f"{RUN_JOB}:{job_id}"
     _enqueue(
@@ -135,17 +134,17 @@ def enqueue_job(job_id: UUID, *, delay_s: int = 0) -> None:
         lock,
         queue=_queue_of(job_id),
         delay_s=delay_s,
-        priority=_next_round(job_id),
+        priority=_next_priority(job_id),
         job_id=str(job_id),
     )
 
 
-def _next_round(job_id: UUID) -> int:
+def _next_priority(job_id: UUID) -> int:
     with acting_as(SYSTEM), connection.cursor() as cursor:
         maker = Job.objects.filter(pk=job_id).values_list(
             Coalesce("made_by", "collection__owner"), flat=True
         )
-        cursor.execute(_NEXT_ROUND, {"maker": maker.first(), "job": job_id, "task": RUN_JOB})
+        cursor.execute(_NEXT_PRIORITY, {"maker": maker.first(), "job": job_id, "task": RUN_JOB})
         return int(cursor.fetchone()[0])
 
 
@@ -156,24 +155,24 @@ def _queue_of(job_id: UUID) -> str:
 
 
 def needs_other_host(job_id: UUID) -> bool:
-    """Tell whether a job reads files that this host has not, whatever queue it came from."""
+    """Return whether a job reads files that another host stores."""
     return _queue_of(job_id) == HOME_QUEUE and not Installation.objects.owns_files()
 
 
 def enqueue_file_deletion() -> None:
-    """Ask the host that keeps files to remove what is noted, unless it is asked."""
-    if not _is_asked(DROP_FILES):
+    """Queue the deletion of dropped files on the host that stores them, unless it is queued."""
+    if not _is_queued(DROP_FILES):
         _enqueue(DROP_FILES, DROP_FILES, queue=HOME_QUEUE, timestamp=0)
 
 
 def enqueue_token_vectors(collection_id: int, *, since: float = 0.0, delay_s: int = 0) -> None:
-    """Ask the workers for the token vectors that a collection lacks, unless they are asked.
+    """Queue the missing token vectors of a collection, unless they are queued.
 
     Args:
-        since: In seconds since 1970: only chunks that were made then or later are looked at.
+        since: Unix time; only chunks created since then are checked.
     """
     lock = f"{FILL}:{collection_id}:{'new' if since else 'all'}"
-    if not _is_asked(lock):
+    if not _is_queued(lock):
         _enqueue(
             FILL,
             lock,
@@ -185,24 +184,24 @@ def enqueue_token_vectors(collection_id: int, *, since: float = 0.0, delay_s: in
 
 
 def add_home_worker(worker_id: int) -> None:
-    """Keep that a worker is of the host that keeps the files, for who looks after it."""
-    there = ProcrastinateWorker.objects.values_list("id", flat=True)
-    Installation.objects.add_home_worker(worker_id, read_known=lambda: set(there))
+    """Register a worker of the host that stores the files."""
+    known = ProcrastinateWorker.objects.values_list("id", flat=True)
+    Installation.objects.add_home_worker(worker_id, read_known=lambda: set(known))
 
 
 def served_queues() -> list[str]:
-    """Return the queues that a worker on this host can serve."""
+    """Return the queues of workers on this host."""
     return [QUEUE, HOME_QUEUE] if Installation.objects.owns_files() else [QUEUE]
 
 
 def has_waiting_tasks() -> bool:
-    """Tell whether work that goes before filling could be begun here and now."""
+    """Return whether this host's workers have waiting tasks other than token vectors."""
     return _awaited(served_queues()).exists()
 
 
-def _is_asked(lock: str) -> bool:
-    """Tell whether a task waits; of what is asked often a look is cheaper than a failed insert."""
-    return bool(fetch_prepared(_ASKED, [lock]))
+def _is_queued(lock: str) -> bool:
+    """Return whether a task is queued; this is cheaper than a failed insert."""
+    return bool(fetch_prepared(_IS_QUEUED, [lock]))
 
 
 def _awaited(queues: Iterable[str]) -> "QuerySet[ProcrastinateJob]":
@@ -236,9 +235,9 @@ def _enqueue(
 
 
 def _bring_forward(lock: str, *, delay_s: int) -> None:
-    """Have a task that waits already begin no later than is asked for now.
+    """Reschedule a queued task, so that it starts no later than ``delay_s`` from now.
 
-    Its time is by the clock of who asked first, which may have been set back by hours since.
+    Its time is by the clock of the process that queued it, which may have been wrong.
     """
     latest = Now() + timedelta(seconds=delay_s)
     waiting = ProcrastinateJob.objects.filter(status="todo", queueing_lock=lock)

@@ -1,4 +1,4 @@
-"""Tags: their one spelling, and putting them on documents and chunks."""
+"""Normalize tags; add them to and remove them from documents and chunks."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -40,7 +40,7 @@ def normalize_tags(names: Iterable[str]) -> tuple[str, ...]:
     """Return the tags trimmed, in NFC and lower case, each once, empty ones left out.
 
     Raises:
-        InvalidInput: One has more than 64 characters, or one that cannot be stored.
+        InvalidInput: A tag is longer than 64 characters, or cannot be stored.
     """
     spelled = [normalize("NFC", " ".join(name.split()).lower()) for name in names]
     long = next((name for name in spelled if len(name) > MAX_TAG_CHARS), None)
@@ -52,10 +52,10 @@ def normalize_tags(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def change_tags(document_id: UUID, names: Sequence[str]) -> None:
-    """Put exactly these tags, already normalized, on a stored document and its chunks.
+    """Replace the tags of a stored document and its chunks by these normalized ones.
 
     Raises:
-        DocumentNotFound: There is none of that id.
+        DocumentNotFound: There is no document with this id.
     """
     with transaction.atomic():
         set_tags(_locked(document_id), names)
@@ -71,19 +71,19 @@ def _locked(document_id: UUID) -> Document:
 
 
 def set_tags(document: Document, names: Sequence[str]) -> None:
-    """Put exactly these tags on the document and on all its chunks."""
-    tags = _keep_tags(names, collection_id=document.collection_id)
+    """Replace the tags of a document and its chunks."""
+    tags = _get_or_create_tags(names, collection_id=document.collection_id)
     document.tags.set(tags)
     ChunkTag.objects.filter(chunk__document=document).exclude(tag__in=tags).delete()
-    _put_on_chunks([document.pk], tags)
+    _add_to_chunks([document.pk], tags)
 
 
 @transaction.atomic
 def add_tags(document_ids: Iterable[UUID], names: Sequence[str]) -> int:
-    """Put tags, already normalized, on documents and their chunks; what they carry stays.
+    """Add normalized tags to documents and their chunks.
 
     Returns:
-        Documents that are there.
+        The number of documents found.
     """
     by_collection = _lock_documents(Q(pk__in=list(document_ids)))
     for collection_id, keys in sorted(by_collection.items()):
@@ -92,21 +92,21 @@ def add_tags(document_ids: Iterable[UUID], names: Sequence[str]) -> int:
 
 
 def put_tags(document_ids: Sequence[UUID], names: Sequence[str], *, collection_id: int) -> None:
-    """Put tags on documents of one collection, which nobody else changes meanwhile."""
+    """Add tags to locked documents of one collection."""
     if not names:
         return
-    tags = _keep_tags(names, collection_id=collection_id)
+    tags = _get_or_create_tags(names, collection_id=collection_id)
     links = [_Link(document_id=key, tag_id=tag.pk) for key in document_ids for tag in tags]
     _Link.objects.bulk_create(links, ignore_conflicts=True, batch_size=5_000)
-    _put_on_chunks(document_ids, tags)
+    _add_to_chunks(document_ids, tags)
 
 
 @transaction.atomic
 def remove_tags(document_ids: Iterable[UUID], names: Sequence[str]) -> int:
-    """Take tags off documents and their chunks.
+    """Remove tags from documents and their chunks.
 
     Returns:
-        Documents that carried one of them.
+        The number of documents that had one of them.
     """
     carrying = Q(pk__in=list(document_ids), tags__name__in=names)
     keys = list(chain.from_iterable(_lock_documents(carrying).values()))
@@ -117,16 +117,16 @@ def remove_tags(document_ids: Iterable[UUID], names: Sequence[str]) -> int:
 
 @transaction.atomic
 def merge_tags(tag_ids: Iterable[int], *, into: str) -> int:
-    """Put one tag of each collection, already normalized, in the place of others, which go.
+    """Replace tags by one normalized tag in each collection, and delete them.
 
     Returns:
-        Tags that are gone.
+        The number of deleted tags.
 
     Raises:
-        NotFound: Somebody deleted the one tag meanwhile.
+        NotFound: The new tag was deleted meanwhile.
     """
     merged = list(tag_ids)
-    # Documents before tags, as who stores a document does: neither then waits for the other.
+    # Lock documents before tags, as storing a document does, to prevent deadlocks.
     _lock_documents(Q(tags__in=merged))
     by_collection = defaultdict(list)
     for key, collection_id in Tag.objects.filter(pk__in=merged).values_list("pk", "collection_id"):
@@ -139,7 +139,7 @@ def merge_tags(tag_ids: Iterable[int], *, into: str) -> int:
 
 def _merge(merged: Sequence[int], *, into: str, collection_id: int) -> int:
     own = Tag.objects.filter(collection_id=collection_id)
-    _make_tags([into], collection_id=collection_id)
+    _create_tags([into], collection_id=collection_id)
     found = own.filter(Q(pk__in=merged) | Q(name=into))
     keys = {tag.name: tag.pk for tag in found.order_by("pk").select_for_update()}
     target = keys.pop(into, None)
@@ -154,7 +154,7 @@ def _merge(merged: Sequence[int], *, into: str, collection_id: int) -> int:
 
 
 def _lock_documents(condition: Q) -> dict[int, list[UUID]]:
-    """Keep documents and their chunks as they are until the transaction ends; by collection."""
+    """Lock documents until the transaction ends; return their ids by collection."""
     chosen = Document.objects.filter(condition).values("pk")
     rows = Document.objects.filter(pk__in=chosen).order_by("pk").select_for_update(no_key=True)
     by_collection = defaultdict(list)
@@ -164,22 +164,22 @@ def _lock_documents(condition: Q) -> dict[int, list[UUID]]:
     return by_collection
 
 
-def _keep_tags(names: Sequence[str], *, collection_id: int) -> list[Tag]:
-    """Return tags, made where they lack, that nobody deletes until the transaction ends."""
+def _get_or_create_tags(names: Sequence[str], *, collection_id: int) -> list[Tag]:
+    """Return tags, created if missing, and lock them until the transaction ends."""
     while names:
-        _make_tags(sorted(names), collection_id=collection_id)
+        _create_tags(sorted(names), collection_id=collection_id)
         tags = list(Tag.objects.filter(collection_id=collection_id, name__in=names))
         if len(Tag.objects.lock_for_key_share([str(tag.pk) for tag in tags])) == len(set(names)):
             return tags
     return []
 
 
-def _make_tags(names: Iterable[str], *, collection_id: int) -> None:
+def _create_tags(names: Iterable[str], *, collection_id: int) -> None:
     rows = [Tag(collection_id=collection_id, name=name) for name in names]
     Tag.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def _put_on_chunks(document_ids: Iterable[UUID], tags: Iterable[Tag]) -> None:
+def _add_to_chunks(document_ids: Iterable[UUID], tags: Iterable[Tag]) -> None:
     keys: dict[str, Any] = {"documents": list(document_ids), "tags": [tag.pk for tag in tags]}
     with connection.cursor() as cursor:
         cursor.execute(_LINK_CHUNKS, keys)

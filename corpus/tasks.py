@@ -1,4 +1,4 @@
-"""What workers run. Only ids are in the queue; what they stand for is in the tables of jobs."""
+"""Tasks of the workers. The queue contains only ids of rows in other tables."""
 
 import asyncio
 import signal
@@ -44,29 +44,31 @@ from corpus.watched.sources import start_due_syncs
 
 log = structlog.get_logger(__name__)
 
-# A worker does one thing at a time: after this long another job gets its turn.
+# A worker runs one task at a time; after so long, another job gets its turn.
 SLICE_S = 20.0
-# Where nothing could be done: the embedder is not back yet.
+# Delay if nothing could be done, for example because the embedder fails.
 RETRY_DELAY_S = 5
 
 
 @app.task(name=RUN_JOB, queue=QUEUE, pass_context=True)
 def run_job(context: JobContext, job_id: str) -> None:
-    """Run a job for one turn; if it did not end, however that came, it is queued again."""
-    turn_ends = monotonic() + SLICE_S
+    """Run a job for one time slice; queue it again if it is unfinished, for whatever reason."""
+    slice_ends = monotonic() + SLICE_S
     delay_s = RETRY_DELAY_S
     key = UUID(job_id)
     has_ended = False
     if needs_other_host(key):
-        # It was queued before there was a queue for it.
+        # An earlier version put it into the wrong queue.
         enqueue_job(key)
         return
     try:
         with structlog.contextvars.bound_contextvars(worker=context.job.worker_id):
             has_ended = run_job_slice_for_creator(
-                key, should_stop=context.should_abort, is_slice_over=lambda: monotonic() > turn_ends
+                key,
+                should_stop=context.should_abort,
+                is_slice_over=lambda: monotonic() > slice_ends,
             )
-        if monotonic() > turn_ends or context.should_abort():
+        if monotonic() > slice_ends or context.should_abort():
             delay_s = 0
     finally:
         if not has_ended:
@@ -75,21 +77,21 @@ def run_job(context: JobContext, job_id: str) -> None:
 
 @app.task(name=FILL, queue=QUEUE, pass_context=True, priority=FILL_PRIORITY)
 def fill_collection(context: JobContext, collection_id: int, since: float = 0.0) -> None:
-    """Compute token vectors for one turn, or until a job waits; then it is queued again."""
+    """Compute token vectors for one time slice, or until a job waits; then queue the rest."""
     embedder = background_embedder()
     if embedder is None:
         return
-    turn_ends = monotonic() + SLICE_S
+    slice_ends = monotonic() + SLICE_S
 
     def should_stop() -> bool:
-        return context.should_abort() or monotonic() > turn_ends or has_waiting_tasks()
+        return context.should_abort() or monotonic() > slice_ends or has_waiting_tasks()
 
     try:
         is_full = fill_token_vectors(
             collection_id, since=since, embedder=embedder, should_stop=should_stop
         )
     except BackendError as exc:
-        # Nothing is worth trying again before a worker starts anew; searches compute their own.
+        # Retried when a worker restarts; until then searches compute the vectors themselves.
         log.warning("token_vectors_not_filled", collection=collection_id, reason=str(exc))
         return
     if not is_full:
@@ -100,10 +102,10 @@ def fill_collection(context: JobContext, collection_id: int, since: float = 0.0)
 @app.periodic(cron="*/5 * * * *")
 @app.task(name=DROP_FILES, queue=HOME_QUEUE, queueing_lock=DROP_FILES, pass_context=True)
 def drop_files(context: JobContext, timestamp: int) -> None:
-    """Remove the files that were sent whose documents other hosts have deleted, for one turn."""
-    turn_ends = monotonic() + SLICE_S
+    """Delete the uploaded files of documents that other hosts have deleted, for one time slice."""
+    slice_ends = monotonic() + SLICE_S
     if not delete_dropped_files(
-        should_stop=lambda: context.should_abort() or monotonic() > turn_ends
+        should_stop=lambda: context.should_abort() or monotonic() > slice_ends
     ):
         enqueue_file_deletion()
 
@@ -115,7 +117,7 @@ def fill_all_collections(timestamp: int) -> None:
 
 
 def begin_filling() -> None:
-    """Take up what was left, and what other settings have left."""
+    """Delete stale token vectors and queue missing ones, when a worker starts."""
     embedder = background_embedder()
     if embedder is not None:
         delete_stale_token_vectors(embedder)
@@ -123,7 +125,7 @@ def begin_filling() -> None:
 
 
 def enqueue_all_fillings() -> None:
-    """Have all chunks looked at: some lack again, or a task ran before their ingest's commit."""
+    """Queue missing token vectors of all collections; single tasks may have missed some."""
     if background_embedder() is not None:
         for collection_id in Collection.objects.values_list("pk", flat=True):
             enqueue_token_vectors(collection_id)
@@ -132,10 +134,10 @@ def enqueue_all_fillings() -> None:
 @app.periodic(cron="* * * * *")
 @app.task(name="corpus.rescue_jobs", queue=QUEUE, queueing_lock="corpus.rescue_jobs", priority=100)
 async def rescue_jobs(timestamp: int) -> None:
-    """Put before the workers what killed ones left behind.
+    """Queue the tasks and jobs of killed workers again.
 
-    Urgent, or it would wait behind the backlog; and without a ``lock``, which it would hold for
-    ever if it were killed itself.
+    It has a high priority, so that it does not wait behind the backlog, and no ``lock``, which it
+    would hold forever if it were killed.
     """
     for stalled in await app.job_manager.get_stalled_jobs():
         await app.job_manager.finish_job(stalled, status=Status.FAILED, delete_job=True)
@@ -145,7 +147,7 @@ async def rescue_jobs(timestamp: int) -> None:
 
 
 def recover_abandoned_jobs() -> None:
-    """Queue the jobs that nobody holds; end those whose command was killed."""
+    """Queue abandoned jobs; cancel those of killed commands."""
     cancel_abandoned_jobs()
     requeue_abandoned_jobs()
 
@@ -170,7 +172,7 @@ def refresh_sites(timestamp: int) -> None:
 
 
 class _HomeJobManager(JobManager):
-    """Of a worker on the host that keeps the files, which says so as it begins."""
+    """Registers a worker as one of the host that stores the files."""
 
     async def register_worker(self) -> int:
         worker_id = await super().register_worker()
@@ -179,13 +181,13 @@ class _HomeJobManager(JobManager):
 
 
 async def run_worker() -> None:
-    """Run what is in the queues until a signal comes; then end the file at work, and return.
+    """Run tasks until a signal; then finish the current file and return.
 
     Raises:
-        DatabaseUnavailable: The queue is gone; the log says how.
+        DatabaseUnavailable: The queue fails; the log contains the reason.
     """
-    # An app of its own: tasks defer through Django's connection, in its transaction, while the
-    # worker itself needs one that can listen.
+    # A separate app: tasks are queued in Django's transaction, while the worker needs a connection
+    # that can listen.
     connector = cast("DjangoConnector", app.connector).get_worker_connector()
     worker_app = DjangoApp(connector=connector)
     worker_app.tasks = app.tasks
@@ -213,5 +215,5 @@ async def _work_until_told(worker_app: DjangoApp, queues: list[str]) -> None:
         asyncio.get_running_loop().add_signal_handler(number, working.cancel)
     with suppress(asyncio.CancelledError):
         await working
-        # By itself it ends where what listens or defers has failed.
+        # It ends without a signal if its listener or scheduler has failed.
         raise DatabaseUnavailable("The worker's queue does not answer.")

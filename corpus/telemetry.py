@@ -1,7 +1,7 @@
-"""The name of every span and metric, the means to record them, and the id of a request.
+"""Names of spans and metrics, and functions to record them.
 
-Only the OpenTelemetry API is used here: without a set-up (``pkb.telemetry``) all of it does
-nothing. Text of questions and documents is never put on a span.
+This module uses only the OpenTelemetry API, which does nothing until ``pkb.telemetry`` sets it up.
+Spans never contain text of questions or documents.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _meter = metrics.get_meter("pkb")
 
 
 class Step(StrEnum):
-    """What is timed."""
+    """Names of spans."""
 
     INGEST = "ingest"
     LOAD = "load"
@@ -60,7 +60,7 @@ mean_score_topk = _meter.create_histogram("retrieval.mean_score_topk")
 
 
 class Gauge(Enum):
-    """What is looked up whenever the metrics are read: name, unit and meaning."""
+    """Gauges that are read at each export: name, unit and description."""
 
     MODELS_LOADED = ("models.loaded", "", "1 once all models are in memory")
     DATABASE_UP = ("database.up", "", "1 while the database answers")
@@ -82,7 +82,7 @@ class Gauge(Enum):
 
 
 class Count(Enum):
-    """What is counted elsewhere, and looked up as gauges are."""
+    """Counters that are read at each export, like gauges."""
 
     REPLICA_READS = ("replica.reads", "", "what searches read, by server and why not the standby")
 
@@ -91,7 +91,7 @@ Measured = Gauge | Count
 
 
 def observe(measured: Measured, callback: CallbackT) -> None:
-    """Have each look at the metrics ask for it."""
+    """Register a callback that returns the value at each export."""
     name, unit, description = measured.value
     is_gauge = isinstance(measured, Gauge)
     create = _meter.create_observable_gauge if is_gauge else _meter.create_observable_counter
@@ -99,13 +99,13 @@ def observe(measured: Measured, callback: CallbackT) -> None:
 
 
 def current_request_id() -> str:
-    """Return the id under which the request at work is logged; in a job the one that made it."""
+    """Return the id of the current request; in a job, of the request that created it."""
     return str(structlog.contextvars.get_contextvars().get("request_id", ""))
 
 
 @contextmanager
 def span(name: Step, **attributes: str | int | float | bool) -> Iterator[trace.Span]:
-    """Time what is done inside, as a child of the span around it."""
+    """Record a span around the block."""
     with _tracer.start_as_current_span(name.value, attributes=attributes) as current:
         yield current
 
@@ -114,7 +114,7 @@ def span(name: Step, **attributes: str | int | float | bool) -> Iterator[trace.S
 def measured(
     requests: metrics.Counter, latency_ms: metrics.Histogram, *, model: str, route: str
 ) -> Iterator[None]:
-    """Count a request and its time in milliseconds, be it answered or failed."""
+    """Count a request and record its duration in milliseconds, also if it fails."""
     labels = metric_labels(model=model, route=route)
     started = perf_counter()
     try:

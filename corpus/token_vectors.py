@@ -1,7 +1,7 @@
-"""Keep the vectors of chunks' tokens, so that a search need not compute them.
+"""Stored token vectors of chunks, which searches compare.
 
-They are computed once for a text: by a worker after an ingest, or by the first search that finds
-them lacking.
+They are computed once for each text: by a worker after an ingest, or by the first search that needs
+them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,13 +24,13 @@ from corpus.telemetry import Step, span
 
 log = structlog.get_logger(__name__)
 
-# Half a second of one core: what a job that comes in waits for.
+# Half a second of one core, the longest wait of a new job.
 BATCH_SIZE = 16
-# Looking through a whole collection takes 2 s a million chunks, so it is not done for each batch.
+# Listing takes 2 s for a million chunks, so it is not done for each batch.
 LISTED_COUNT = 2_000
 
-# Whoever changes or deletes a chunk locks it, its document or its collection first: such a chunk
-# is left alone, so that nobody waits here, and its text stays while this transaction is open.
+# Writers lock a chunk, its document or its collection first. Locked chunks are skipped, so that
+# nobody waits; the texts of the others cannot change while this transaction is open.
 _UNCHANGED_CHUNKS = """
 SELECT c.id, d.title, c.text FROM corpus_chunk c
   JOIN corpus_document d ON d.id = c.document_id
@@ -41,7 +41,7 @@ SELECT c.id, d.title, c.text FROM corpus_chunk c
 
 
 class RankedChunk(NamedTuple):
-    """A stored chunk and its text as it is ranked."""
+    """A stored chunk and its text for the reranker."""
 
     chunk_id: UUID
     text: str
@@ -52,27 +52,26 @@ class RankedChunk(NamedTuple):
 
 
 def ranked_text(text: str, *, title: str) -> str:
-    """Return what is ranked of a chunk: ``Passage.as_ranked``, where ``qa`` has it as a passage."""
+    """Return the text of a chunk for the reranker, the same as ``Passage.as_ranked`` in ``qa``."""
     return f"{title}\n{text}" if title else text
 
 
 def search_token_embedder() -> TokenEmbedder | None:
-    """Return what makes the token vectors that searches compare; None where they compare none."""
+    """Return the token embedder of searches; None if they use no token vectors."""
     name = settings.PKB_RERANKER_MODEL
     is_used = settings.PKB_TOKEN_VECTORS != "off" and name in token_embedders  # noqa: S105
     return get_token_embedder(name) if is_used else None
 
 
 def background_embedder() -> TokenEmbedder | None:
-    """Return the same for workers; None where they are to compute nothing."""
+    """Return the token embedder of workers; None if they compute no token vectors."""
     return search_token_embedder() if settings.PKB_TOKEN_VECTORS == "all" else None  # noqa: S105
 
 
 def get_token_vectors(chunks: Sequence[RankedChunk], *, embedder: TokenEmbedder) -> list[bytes]:
     """Return the packed token vectors of each chunk, in order.
 
-    What is not kept, or is of another text, is computed and kept; that it cannot be kept fails
-    nothing.
+    Missing and outdated ones are computed and stored; an error of storing is only logged.
 
     Raises:
         BackendError: The model is missing or failed.
@@ -94,7 +93,7 @@ def get_token_vectors(chunks: Sequence[RankedChunk], *, embedder: TokenEmbedder)
 def _compute(
     chunks: Sequence[RankedChunk], embedder: TokenEmbedder, *, at_once: int
 ) -> dict[str, bytes]:
-    """Return packed vectors by the texts' hashes; no text's twice."""
+    """Return packed vectors by text hash; compute each missing text once."""
     texts = {chunk.sha256: chunk.text for chunk in chunks}
     known = TokenVectors.objects.of_inputs(texts, model=embedder.packed_name)
     fresh = [digest for digest in texts if digest not in known]
@@ -110,7 +109,7 @@ def _compute(
 def _save(
     chunks: Sequence[RankedChunk], packed: Mapping[str, bytes], embedder: TokenEmbedder
 ) -> int:
-    """Store what is still true; return how many chunks that is."""
+    """Store the vectors of unchanged chunks; return their number."""
     with connection.cursor() as cursor:
         cursor.execute(_UNCHANGED_CHUNKS, [[chunk.chunk_id for chunk in chunks]])
         now = {pk: ranked_text(text, title=title) for pk, title, text in cursor.fetchall()}
@@ -122,7 +121,7 @@ def _save(
             token_count=embedder.count_tokens(packed[chunk.sha256]),
             packed=packed[chunk.sha256],
         )
-        # In one order, so that two who keep the same cannot wait for each other.
+        # In one order, to prevent deadlocks.
         for chunk in sorted(chunks)
         if now.get(chunk.chunk_id) == chunk.text
     ]
@@ -143,25 +142,24 @@ def fill_token_vectors(
     since: float = 0.0,
     at_once: int = 1,
 ) -> bool:
-    """Compute what a collection lacks, batch by batch, each kept at once.
+    """Compute the missing token vectors of a collection, and store each batch.
 
     Args:
-        should_stop: Asked between batches.
-        since: In seconds since 1970: only chunks that were made then or later are looked at.
-        at_once: Texts that the model is given together. With one, it leaves all cores but one to
-            who answers questions meanwhile.
+        should_stop: Called between batches.
+        since: Unix time; only chunks created since then are checked.
+        at_once: Texts that the model encodes together; 1 uses a single core.
 
     Returns:
-        Whether nothing lacks any more.
+        Whether none is missing any more.
 
     Raises:
-        BackendError: The model is missing or failed; what was kept so far stays.
+        BackendError: The model is missing or failed; the vectors stored so far stay.
     """
     made = datetime.fromtimestamp(since, UTC)
     lacking = _lacking(collection_id, embedder).filter(created_at__gte=made)
     while listed := list(lacking.values_list("pk", flat=True)[:LISTED_COUNT]):
         kept_count = 0
-        # Two workers that list the same begin with others.
+        # Workers with the same list start with different chunks.
         shuffle(listed)
         for start in range(0, len(listed), BATCH_SIZE):
             if should_stop():
@@ -170,14 +168,14 @@ def fill_token_vectors(
             packed = _compute(batch, embedder, at_once=at_once)
             kept_count += _save(batch, packed, embedder)
         if kept_count < len(listed):
-            return False  # the others are gone, are being changed, or another worker was faster
+            return False  # the others were deleted, are locked, or another worker was faster
         if len(listed) < LISTED_COUNT:
             break
     return True
 
 
 def delete_stale_token_vectors(embedder: TokenEmbedder) -> None:
-    """Delete what another model, or another way of packing, has left behind."""
+    """Delete vectors of other models or packings."""
     others = TokenVectors.objects.exclude(model=embedder.packed_name)
     while some := list(others.values_list("pk", flat=True)[:LISTED_COUNT]):
         TokenVectors.objects.filter(pk__in=some).delete()

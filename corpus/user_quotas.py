@@ -1,7 +1,7 @@
-"""What each user may have, where the settings bound it: bytes, documents, unfinished jobs.
+"""Quotas of users by the settings: bytes, documents and unfinished jobs.
 
-Documents count for who owns their collection, jobs for who made them. Staff, superusers, commands
-and installations without a login are not bounded.
+Documents count for the owner of their collection, jobs for their creator. Staff, superusers,
+commands and installations without a login have no quotas.
 """
 
 from typing import NamedTuple
@@ -18,21 +18,21 @@ from corpus.models import Collection, Document, Job
 from corpus.postgres.prepared import fetch_prepared
 from corpus.querysets import DocumentQuerySet
 
-# First half of the key of the lock that a user's bounds are looked at under.
+# First half of the key of the lock for checking a user's quotas.
 USER_LOCKS = 0x706B63
 _LOCK = "SELECT pg_advisory_xact_lock(%s::int4, %s::int4)"
 _MORE = "Delete documents, or ask who runs this installation for more."
 
 
 class Usage(NamedTuple):
-    """How much there is, and how much there may be; None: as much as there is room for."""
+    """The used amount and its maximum; None: unlimited."""
 
     used: int
     bound: int | None
 
 
 class UserUsage(NamedTuple):
-    """What a user has."""
+    """The usage of a user."""
 
     size_bytes: Usage
     documents: Usage
@@ -40,8 +40,8 @@ class UserUsage(NamedTuple):
 
 
 def read_usage(user_id: int | None) -> UserUsage | None:
-    """Return what a user has; None where nothing bounds it."""
-    if not _is_bounded(user_id):
+    """Return the usage of a user; None without quotas."""
+    if not _has_quotas(user_id):
         return None
     with acting_as(SYSTEM):
         documents = _documents_of(user_id).stored()
@@ -61,19 +61,19 @@ def check_quota(
     source_uri: str = "",
     replacing: Document | None = None,
 ) -> None:
-    """Reject a document that would take the collection's owner over a bound.
+    """Reject a document that would exceed a quota of the collection's owner.
 
-    Whoever stores another one for the same owner waits until the open transaction has ended. What
-    makes nothing more is let through, be the bounds lower than before.
+    Other writers for the same owner wait until the open transaction ends. A document that does not
+    increase the usage is accepted, even above the quota.
 
     Args:
-        source_uri: What has this address in the collection is replaced, if ``replacing`` is None.
+        source_uri: The document with this URI is replaced, if ``replacing`` is None.
 
     Raises:
-        NoRoomLeft: They have so many documents, or bytes, already.
+        NoRoomLeft: The owner has too many documents or bytes.
     """
     owner_id = collection.owner_id
-    if current_principal().sees_all or not _is_bounded(owner_id):
+    if current_principal().sees_all or not _has_quotas(owner_id):
         return
     fetch_prepared(_LOCK, [USER_LOCKS, owner_id])
     former = Q(collection=collection, source_uri=source_uri) & ~Q(source_uri="")
@@ -84,37 +84,37 @@ def check_quota(
         documents = _documents_of(owner_id).stored()
         now = documents.aggregate(count=Count("pk"), size=size)
         gone = documents.filter(former).aggregate(count=Count("pk"), size=size)
-    _refuse_more(Usage(now["count"], settings.PKB_USER_MAX_DOCUMENTS), 1 - gone["count"])
+    _reject_excess(Usage(now["count"], settings.PKB_USER_MAX_DOCUMENTS), 1 - gone["count"])
     bytes_held = Usage(now["size"], settings.PKB_USER_MAX_BYTES)
-    _refuse_more(bytes_held, size_bytes - gone["size"], are_bytes=True)
+    _reject_excess(bytes_held, size_bytes - gone["size"], are_bytes=True)
 
 
 def check_upload_quota(collection: Collection) -> None:
-    """Reject files that are sent where none of them would fit, before they are kept.
+    """Reject uploads before they are saved, if the owner has reached a quota.
 
-    Those that wait or failed count as well: they are kept, too.
+    Pending and failed files count as well, since they are stored.
 
     Raises:
         NoRoomLeft: As ``check_quota``.
     """
-    if not _is_bounded(collection.owner_id):
+    if not _has_quotas(collection.owner_id):
         return
     with acting_as(SYSTEM):
         held = _documents_of(collection.owner_id).aggregate(
             count=Count("pk"), size=Coalesce(Sum("size_bytes"), 0)
         )
-    _refuse_more(Usage(held["count"], settings.PKB_USER_MAX_DOCUMENTS), 1)
-    _refuse_more(Usage(held["size"], settings.PKB_USER_MAX_BYTES), 1, are_bytes=True)
+    _reject_excess(Usage(held["count"], settings.PKB_USER_MAX_DOCUMENTS), 1)
+    _reject_excess(Usage(held["size"], settings.PKB_USER_MAX_BYTES), 1, are_bytes=True)
 
 
 def check_job_quota() -> None:
-    """Reject another job of who acts, inside the transaction that makes it.
+    """Reject a new job, inside the transaction that creates it.
 
     Raises:
-        TooManyJobs: They have as many unfinished ones as they may.
+        TooManyJobs: The user has too many unfinished jobs.
     """
     maker_id, bound = current_creator_id(), settings.PKB_USER_MAX_JOBS
-    if bound is None or not _is_bounded(maker_id):
+    if bound is None or not _has_quotas(maker_id):
         return
     fetch_prepared(_LOCK, [USER_LOCKS, maker_id])
     with acting_as(SYSTEM):
@@ -126,7 +126,7 @@ def check_job_quota() -> None:
         )
 
 
-def _is_bounded(user_id: int | None) -> bool:
+def _has_quotas(user_id: int | None) -> bool:
     bounds = (
         settings.PKB_USER_MAX_BYTES,
         settings.PKB_USER_MAX_DOCUMENTS,
@@ -142,7 +142,7 @@ def _documents_of(user_id: int | None) -> DocumentQuerySet:
     return Document.objects.filter(collection__owner=user_id)
 
 
-def _refuse_more(held: Usage, more: int, *, are_bytes: bool = False) -> None:
+def _reject_excess(held: Usage, more: int, *, are_bytes: bool = False) -> None:
     if held.bound is None or more <= 0 or held.used + more <= held.bound:
         return
     if are_bytes:

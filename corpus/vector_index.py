@@ -1,4 +1,4 @@
-"""The index of each model's vectors, made when the model is first used."""
+"""The HNSW index of each model's vectors, created when the model is first used."""
 
 import hashlib
 from collections.abc import Iterator
@@ -10,23 +10,22 @@ from django.db.backends.utils import CursorWrapper
 
 from corpus.postgres.owner import as_owner
 
-# pgvector's own defaults; what they find is in docs/decisions/0012.
+# pgvector's defaults; for their recall see docs/decisions/0012.
 HNSW_M = 16
 HNSW_EF_CONSTRUCTION = 64
 POLL_S = 0.05
-# What a vector takes in memory while the graph is made: two bytes a dimension, and its links (their
-# room at m = 16; docs/decisions/0012). Once the graph outgrows its memory each further vector is
-# written and read back.
+# Memory of a vector's links at m = 16 while the graph is built, besides two bytes a dimension
+# (docs/decisions/0012). A graph that exceeds its memory is built on disk, which is slow.
 LINKS_BYTES = 800
-# Of what the server believes its machine has for files: an eighth of the embedded one's memory.
+# Share of effective_cache_size; an eighth of the memory with the embedded server.
 SHARE_OF_CACHE = 0.25
 
-# Vectors for each candidate that a scan keeps, where that is more than PKB_HNSW_EF_SEARCH: among
-# more of them the nearest are lost behind others that are near (docs/decisions/0012).
+# Vectors of the index for each candidate of ef_search, if that exceeds PKB_HNSW_EF_SEARCH; fewer
+# candidates miss nearest vectors of a large index (docs/decisions/0012).
 VECTORS_A_CANDIDATE = 1_667
-MOST_CANDIDATES = 1_000  # that pgvector takes
+MOST_CANDIDATES = 1_000  # maximum of pgvector
 
-_KEEP_CANDIDATES = """
+_SET_EF_SEARCH = """
 SELECT set_config('hnsw.ef_search',
                   greatest(current_setting('hnsw.ef_search')::int, %s)::text, true)
 """
@@ -44,7 +43,7 @@ def vector_index_name(model: str) -> str:
 
 
 def count_indexed(model: str) -> int:
-    """Return about how many vectors the model's index holds: as of its last vacuum."""
+    """Return the approximate number of vectors in the model's index, as of its last vacuum."""
     with connection.cursor() as cursor:
         cursor.execute(_INDEXED, [vector_index_name(model)])
         found = cursor.fetchone()
@@ -53,18 +52,18 @@ def count_indexed(model: str) -> int:
 
 @contextmanager
 def scaled_ef_search(indexed: int) -> Iterator[None]:
-    """Be in a transaction, in which scans keep as many candidates as so many vectors need."""
+    """Open a transaction with ``ef_search`` scaled to the size of the index."""
     wanted = min(indexed // VECTORS_A_CANDIDATE, MOST_CANDIDATES)
     with transaction.atomic(savepoint=False), connection.cursor() as cursor:
-        cursor.execute(_KEEP_CANDIDATES, [wanted])
+        cursor.execute(_SET_EF_SEARCH, [wanted])
         yield
 
 
 def ensure_vector_index(*, model: str, dimension: int) -> None:
-    """Make the model's partial HNSW index in half precision, unless it is there.
+    """Create the model's partial HNSW index in half precision, unless it exists.
 
-    Outside of a transaction it is made without blocking writers; one that was cut off half-way
-    is made anew. Of several that ask at once one makes it, and the others wait.
+    Outside of a transaction, writers are not blocked. An unfinished index is dropped and created
+    again. Concurrent callers wait for each other.
     """
     name = vector_index_name(model)
     if _is_valid(name):
@@ -77,7 +76,7 @@ def ensure_vector_index(*, model: str, dimension: int) -> None:
         if found is not None:
             cursor.execute(f"DROP INDEX {concurrently} IF EXISTS {name}")
         if connection.in_atomic_block:
-            # An index is not made while checks of this transaction's rows are pending.
+            # CREATE INDEX fails while deferred checks of this transaction are pending.
             cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
         with _memory_for(model, dimension=dimension, cursor=cursor):
             # Django binds parameters in the client, so that one may stand in a CREATE INDEX.
@@ -92,14 +91,14 @@ def ensure_vector_index(*, model: str, dimension: int) -> None:
 
 @contextmanager
 def _memory_for(model: str, *, dimension: int, cursor: CursorWrapper) -> Iterator[None]:
-    """Give the graph the memory that it needs, where the server gives less and has as much."""
+    """Raise the memory of the index build if it needs more and the server has enough."""
     cursor.execute(_MEMORY, [model])
     count, given_bytes, cache_bytes = cursor.fetchone()
     needed_bytes = count * (2 * dimension + LINKS_BYTES)
     if not given_bytes < needed_bytes <= SHARE_OF_CACHE * cache_bytes:
         yield
         return
-    # Alone: workers would share the memory by /dev/shm, which was made for what the server gives.
+    # Without parallel workers: they would share the memory in /dev/shm, which may be too small.
     wanted = {
         "maintenance_work_mem": f"{needed_bytes // 1_024 + 1}kB",
         "max_parallel_maintenance_workers": "0",
@@ -115,7 +114,7 @@ def _memory_for(model: str, *, dimension: int, cursor: CursorWrapper) -> Iterato
 
 
 def _is_valid(name: str) -> bool | None:
-    """None where there is no such index; False where it is unfinished."""
+    """Return whether an index is finished; None if there is none."""
     with connection.cursor() as cursor:
         cursor.execute(_IS_VALID, [name])
         found = cursor.fetchone()
@@ -124,10 +123,10 @@ def _is_valid(name: str) -> bool | None:
 
 @contextmanager
 def _index_lock(name: str) -> Iterator[None]:
-    """Be the only one to make this index.
+    """Lock the creation of an index.
 
-    The lock is polled for: a statement that waited for it would hold a snapshot, which
-    CREATE INDEX CONCURRENTLY waits for in turn.
+    The lock is polled: a waiting statement would hold a snapshot, which CREATE INDEX CONCURRENTLY
+    waits for.
     """
     key = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], signed=True)
     is_atomic = connection.in_atomic_block

@@ -1,4 +1,4 @@
-"""Deleting is complete: what a deletion takes along beside what the database cascades."""
+"""Complete deletion: erase data that the database does not cascade to."""
 
 from corpus.erasure.deletion import blank_admin_log, documents_deleted
 

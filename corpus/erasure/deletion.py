@@ -1,7 +1,7 @@
-"""Take along what no foreign key leads to.
+"""Erase data of deleted documents that no foreign key refers to.
 
-Hooked on every deletion by the ORM, whoever begins it, and done in its transaction: at the commit
-all is gone, before it all is there. What lies above the corpus is told by ``documents_deleted``.
+Signal handlers run at every deletion by the ORM, in its transaction. Other apps erase their data on
+``documents_deleted``.
 """
 
 import re
@@ -27,28 +27,29 @@ from corpus.jobs.uploads import uploads_of
 from corpus.lexical import drop_unused_words, read_words
 from corpus.models import Collection, Document, IdempotentRequest, Job, JobItem
 
-# Sent with ``documents``, their ids: the rows are locked, and what belongs to them is still there.
+# Sent with ``documents``, the ids. The rows are locked, and dependent rows still exist.
 documents_deleted = Signal()
 
 Status = Document.Status
 
-# Of a collection, so many are erased by one statement.
+# Documents of a collection that one statement erases.
 BATCH_SIZE = 200
 
 
 @receiver(pre_delete, sender=Document)
 def erase_document(sender: Any, *, instance: Document, origin: Any, **_: Any) -> None:
-    """Erase before the row goes, and remember its words, which are counted until then.
+    """Erase data of a document before its row is deleted, and store its words on the instance.
 
-    Chunks go by one statement, which counts each word once, where Django takes a hundred of them at
-    a time. What hangs on them Django deletes before the constraints are checked, at the commit.
+    One statement deletes all chunks, so that the triggers count each word once; Django would delete
+    a hundred at a time. Django deletes dependent rows before the constraints are checked, at the
+    commit.
     """
-    if _goes_with_collection(origin) or not (found := _erase([instance.pk])):
+    if _is_cascade_of_collection(origin) or not (found := _erase([instance.pk])):
         return
     instance.words_counted = read_words(instance.chunks.values_list("pk", flat=True))
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM corpus_chunk WHERE document_id = %s", [instance.pk])
-    # What came from another program is named in jobs by its address there.
+    # Jobs of sources name a document by its URI.
     name = found[0][0] or instance.source_uri
     erase_from_jobs(instance.pk, collection_id=instance.collection_id, path=name)
     _drop_files(found)
@@ -56,31 +57,31 @@ def erase_document(sender: Any, *, instance: Document, origin: Any, **_: Any) ->
 
 @receiver(post_delete, sender=Document)
 def forget_words(sender: Any, *, instance: Document, **_: Any) -> None:
-    """Drop the counts of words that no chunk has any more; those of a collection go with it."""
+    """Delete the counts of words that no chunk contains any more."""
     drop_unused_words(instance.words_counted, collection_id=instance.collection_id)
 
 
 @receiver(pre_delete, sender=Collection)
 def erase_collection(sender: Any, *, instance: Collection, **_: Any) -> None:
-    """Erase all its documents; its jobs and counts go with it."""
+    """Erase data of all documents of a collection."""
     keys = list(instance.documents.order_by("pk").values_list("pk", flat=True))
     for start in range(0, len(keys), BATCH_SIZE):
         batch = keys[start : start + BATCH_SIZE]
-        _drop_foreign_traces(batch, collection=instance)
+        _erase_from_other_jobs(batch, collection=instance)
         _drop_files(_erase(batch))
     delete_uploads_on_commit(*uploads_of(instance))
 
 
 @receiver(pre_delete, sender=get_user_model())
 def leave_collections(sender: Any, *, instance: Any, **_: Any) -> None:
-    """End what a user has begun, and leave their collections to the superusers.
+    """Fail the unfinished jobs of a deleted user, and give their collections to the superusers.
 
-    A job that nobody made would go on with other rights. Names that are taken there get the
-    user's behind them.
+    A job without a creator would continue with other permissions. If the name of a collection is
+    taken, the user's name is appended.
     """
     with acting_as(SYSTEM):
         for job in Job.objects.unfinished().filter(made_by=instance):
-            fail_job(job.pk, reason="Who began it was deleted.")
+            fail_job(job.pk, reason="Its creator was deleted.")
         for collection in Collection.objects.filter(owner=instance):
             collection.name = _free_name(collection.name, instance.get_username())
             collection.owner = None
@@ -94,26 +95,26 @@ def _free_name(name: str, username: str) -> str:
     return next(each for each in tried if not left.filter(name=each).exists())
 
 
-def _drop_foreign_traces(documents: Sequence[UUID], *, collection: Collection) -> None:
-    """Blank what jobs of other collections say of documents that came from there."""
+def _erase_from_other_jobs(documents: Sequence[UUID], *, collection: Collection) -> None:
+    """Erase documents from the jobs of other collections, which they were moved from."""
     foreign = JobItem.objects.exclude(job__collection=collection).filter(document_id__in=documents)
     named = Document.objects.filter(pk__in=foreign.values("document_id"))
     for key, path in named.values_list("pk", "file_path"):
         erase_from_jobs(key, collection_id=collection.pk, path=path)
 
 
-def _goes_with_collection(origin: Any) -> bool:
+def _is_cascade_of_collection(origin: Any) -> bool:
     return (origin.model if isinstance(origin, models.QuerySet) else type(origin)) is Collection
 
 
 def _erase(documents: Sequence[UUID]) -> list[tuple[str, str]]:
-    """Blank or remove what holds words of documents and does not go with their rows.
+    """Erase data of documents that is not deleted with their rows.
 
     Returns:
-        Where their files are, ``file_path`` and ``kept_file``, either of them empty where there
-        is none; nothing of what waits for its first version: nothing was stored of that.
+        ``file_path`` and ``kept_file`` of each document, empty if it has none; without documents
+        that wait for their first version.
     """
-    # Who writes what is said of a document holds its row: that is there by now, or finds it gone.
+    # Writers of data about a document lock its row first: their data exists by now, or they fail.
     rows = Document.objects.filter(pk__in=documents).order_by("pk").select_for_update()
     waiting = Q(content_sha256="", status__in=[Status.PENDING, Status.PROCESSING])
     named = rows.exclude(waiting).values_list("pk", "file_path", "kept_file")
@@ -132,7 +133,7 @@ def _drop_files(found: Sequence[tuple[str, str]]) -> None:
 
 
 def blank_admin_log(model: type[models.Model], keys: Iterable[Any]) -> None:
-    """Blank what the admin's log calls rows: their titles, or how their text begins."""
+    """Blank the names of rows in the admin's log, which contain titles and text."""
     kind = ContentType.objects.get_for_model(model)
     named = LogEntry.objects.filter(content_type=kind, object_id__in=[str(key) for key in keys])
     named.update(object_repr="", change_message="")

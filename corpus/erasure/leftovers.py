@@ -1,4 +1,4 @@
-"""Look through the whole database for what is left of a deleted text."""
+"""Search the whole database for leftovers of a deleted text."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from corpus.erasure.tombstones import get_hasher
 from corpus.errors import Conflict, NotFound
 from corpus.models import Document, Tombstone
 
-# Rows that are in memory at a time: a text may have megabytes.
+# Rows in memory at a time; a text may have megabytes.
 ROWS_AT_A_TIME = 20
 
 _COLUMNS = """
@@ -26,18 +26,18 @@ SELECT c.table_name, c.column_name, c.data_type
                         'ARRAY') OR c.udt_name IN ('citext', 'hstore'))
  ORDER BY c.table_name, c.ordinal_position
 """
-# Documents are looked through first: what they hold is not left over.
+# Documents are searched first: their text is not a leftover.
 _TEXT_OF_DOCUMENTS = ("corpus_document", "raw_text")
 
 
 @dataclass(frozen=True, slots=True)
 class Leftovers:
-    """Where words of a deleted text stand.
+    """Leftovers of a deleted text.
 
     Attributes:
-        rows: How many rows of each ``table.column`` hold shingles that no document holds.
-        documents: How many of the kept shingles documents of today hold.
-        kept_count: Shingles that were kept of the text.
+        rows: Number of rows of each ``table.column`` with shingles that no document contains.
+        documents: Number of shingles that each current document contains.
+        kept_count: Number of shingles in the tombstone.
     """
 
     rows: dict[str, int]
@@ -46,13 +46,11 @@ class Leftovers:
 
 
 def find_leftovers(content_sha256: str) -> Leftovers:
-    """Look for a deleted text in every column that can hold text.
-
-    Reads everything, a few rows at a time.
+    """Search every column that can contain text for a deleted text.
 
     Raises:
-        NotFound: No tombstone of it is kept.
-        Conflict: Its tombstone was made by another key.
+        NotFound: There is no tombstone of it.
+        Conflict: Its tombstone was made with another key.
     """
     tombstone = Tombstone.objects.filter(content_sha256=content_sha256).first()
     if tombstone is None:
@@ -65,11 +63,11 @@ def find_leftovers(content_sha256: str) -> Leftovers:
     documents = dict(_find_in_documents(wanted, shingles))
     left = wanted.difference(*documents.values())
     rows = {
-        place: sum(any(shingle in left for shingle in shingles(text)) for text in texts)
-        for place, texts in _read_columns()
+        column: sum(any(shingle in left for shingle in shingles(text)) for text in texts)
+        for column, texts in _read_columns()
     }
     return Leftovers(
-        rows={place: count for place, count in rows.items() if count},
+        rows={column: count for column, count in rows.items() if count},
         documents={key: len(found) for key, found in documents.items()},
         kept_count=len(wanted),
     )
@@ -86,7 +84,7 @@ def _find_in_documents(
 
 
 def _read_columns() -> Iterator[tuple[str, Iterator[str]]]:
-    """Yield each column that can hold text, by name, and its values row by row."""
+    """Yield the name of each column that can contain text, with its values."""
     with connection.cursor() as cursor:
         cursor.execute(_COLUMNS)
         columns = cursor.fetchall()
@@ -112,7 +110,7 @@ def _read_json(value: str) -> str:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Yield all texts in a JSON value, names of members too."""
+    """Yield all strings in a JSON value, also keys."""
     if isinstance(value, dict):
         yield from value
         value = list(value.values())

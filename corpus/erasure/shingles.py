@@ -1,4 +1,4 @@
-"""Keyed hashes of a text's shingles: runs of 8 words, each beginning at the next word. Pure."""
+"""Keyed hashes of a text's shingles, the overlapping runs of 8 words."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,23 +6,23 @@ from hashlib import blake2b, sha256
 
 WIDTH = 8
 HASH_BYTES = 8
-# Most hashes of a text, evenly spread. A text of 26,000 words, about 150,000 characters, then has
-# one at every 13th word: what is left of it is found for certain from 20 words in a row on, a
-# sentence. Four times as many would weigh as much as the text.
+# Maximum hashes of a text, evenly spread. A text of 26,000 words (150,000 characters) has one at
+# every 13th word, so that a leftover of 20 words is always found. Four times as many would be as
+# large as the text.
 MOST_HASHES = 2_000
 
-# East Asian scripts have no spaces: each character counts as a word.
+# East Asian scripts have no spaces; each character counts as a word.
 _EAST_ASIAN = r"[\u3040-\u30ff\u3100-\u312f\u3400-\u9fff\uf900-\ufaff]"
 _WORD = re.compile(rf"{_EAST_ASIAN}|(?:(?!{_EAST_ASIAN})[^\W_])+")
 
 
 def read_words(text: str) -> list[str]:
-    """Return the words of a text, in lower case and without what joins them."""
+    """Return the words of a text in lower case, without punctuation."""
     return _WORD.findall(text.casefold())
 
 
 class ShingleHasher:
-    """Hashes shingles by a key: who does not have it cannot try texts out."""
+    """Hashes shingles with a key, without which nobody can test texts."""
 
     def __init__(self, key: str) -> None:
         self._key = sha256(f"pkb.erasure:{key}".encode()).digest()

@@ -1,4 +1,4 @@
-"""Keep a tombstone of each text that is deleted, for a while."""
+"""Create tombstones of deleted texts."""
 
 from collections.abc import Iterator, Sequence
 from uuid import UUID
@@ -10,12 +10,12 @@ from corpus.models import Document, Tombstone
 
 
 def get_hasher() -> ShingleHasher:
-    """Return the hasher by this instance's secret key."""
+    """Return the hasher with the secret key."""
     return ShingleHasher(settings.SECRET_KEY)
 
 
 def create_tombstones(documents: Sequence[UUID]) -> None:
-    """Keep a tombstone of each document's text; none where ``PKB_TOMBSTONE_DAYS`` is 0."""
+    """Create a tombstone of each document's text; none if ``PKB_TOMBSTONE_DAYS`` is 0."""
     if settings.PKB_TOMBSTONE_DAYS:
         Tombstone.objects.bulk_create(_tombstones(documents))
 

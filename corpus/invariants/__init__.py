@@ -1,7 +1,7 @@
-"""Check that what is stored keeps its invariants.
+"""Check the invariants of the stored data.
 
-``runs.Verification`` goes through all of them, those of the rooms above too; what each is stands in
-``portions`` (rows of documents), ``texts``, ``words``, ``tables`` and ``files``.
+``runs.Verification`` checks them all, also those of other apps. They are defined in ``batches``
+(rows of documents), ``texts``, ``words``, ``tables`` and ``files``.
 """
 
 from collections.abc import Iterator
@@ -14,5 +14,5 @@ __all__ = ["Invariants", "Quotes", "Step", "Verification", "Violation", "find_vi
 
 
 def find_violations() -> Iterator[str]:
-    """Yield a line for each broken invariant of the corpus: what is wrong, and where."""
+    """Yield a line for each violation in the corpus."""
     yield from map(str, Verification(Invariants()).run())

@@ -1,4 +1,4 @@
-"""The documents of a collection, some at a time in the order of their ids."""
+"""Check the documents of a collection in batches, in the order of their ids."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from django.db import connection
 
 from corpus.invariants.checks import Scan, Violation
 
-# What is checked in one snapshot, and lost when it is broken off: half a second to a second.
+# Chunks of a batch, which is checked in one snapshot: half a second to a second.
 CHUNKS = 20_000
 FIRST, LAST = UUID(int=0), UUID(int=2**128 - 1)
 
@@ -23,7 +23,7 @@ SELECT DISTINCT ON (number) id, sum(chunks) OVER (PARTITION BY number) FROM (
 _DOCUMENTS = """
  d.collection_id = %(collection)s AND d.id > %(after)s AND d.id <= %(up_to)s
 """
-# Said twice, so that chunks are looked up by the same range.
+# The range is repeated, so that chunks are looked up by it.
 _CHUNKS = """
   FROM corpus_document d JOIN corpus_collection k ON k.id = d.collection_id
   JOIN corpus_chunk c ON c.document_id = d.id
@@ -96,10 +96,10 @@ SCANS = (
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Documents of a collection with ids over ``after``, up to ``up_to``.
+    """Documents of a collection with ids after ``after``, up to ``up_to``.
 
     Attributes:
-        chunk_count: About how many chunks they have.
+        chunk_count: Approximate number of their chunks.
     """
 
     collection_id: int
@@ -109,12 +109,12 @@ class Batch:
 
 
 def batches_of(collection_id: int, *, after: UUID = FIRST) -> Iterator[Batch]:
-    """Yield portions from a place on, which together are all that comes after it."""
+    """Yield the batches of all documents after an id."""
     with connection.cursor() as cursor:
         values: dict[str, Any] = {"collection": collection_id, "after": after, "size": CHUNKS}
         cursor.execute(_ENDS, values)
         ends = cursor.fetchall() or [(LAST, 0)]
-    # What comes in meanwhile may have any id.
+    # New documents may have any id.
     ends[-1] = (LAST, ends[-1][1])
     for up_to, chunk_count in ends:
         yield Batch(collection_id, after, up_to, int(chunk_count))
@@ -122,6 +122,6 @@ def batches_of(collection_id: int, *, after: UUID = FIRST) -> Iterator[Batch]:
 
 
 def find_in_rows(batch: Batch) -> Iterator[Violation]:
-    """Yield what the rows of documents, chunks, vectors and tags break, but for the texts."""
+    """Yield violations in the rows of documents, chunks, vectors and tags, without texts."""
     for scan in SCANS:
         yield from scan.find(collection=batch.collection_id, after=batch.after, up_to=batch.up_to)

@@ -6,13 +6,13 @@ from typing import Any
 
 from django.db import connection
 
-# Rows that are read of a statement at a time: everything may be broken.
+# Rows that are fetched at a time.
 _ROWS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A broken invariant: which one, and the key of what breaks it."""
+    """A violated invariant and the key of the row that violates it."""
 
     invariant: str
     key: str
@@ -23,12 +23,12 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """Rows that are read once for several invariants.
+    """A scan of rows that checks several invariants at once.
 
     Attributes:
-        key: The column that says which row it is.
-        rows: FROM and WHERE.
-        broken: By invariant, when a row breaks it.
+        key: The column that identifies the row.
+        rows: FROM and WHERE clauses.
+        broken: The SQL condition of a violation, by invariant.
     """
 
     key: str
@@ -37,9 +37,9 @@ class Scan:
 
     def find(self, **values: Any) -> Iterator[Violation]:
         conditions = self.broken.values()
-        told = ", ".join(f"({each})" for each in conditions)
+        columns = ", ".join(f"({each})" for each in conditions)
         any_of = " OR ".join(f"({each})" for each in conditions)
-        query = f"SELECT {self.key}::text, {told} {self.rows} AND ({any_of})"
+        query = f"SELECT {self.key}::text, {columns} {self.rows} AND ({any_of})"
         for key, *is_broken in _rows(query, values):
             for invariant, is_so in zip(self.broken, is_broken, strict=True):
                 if is_so:
@@ -49,12 +49,11 @@ class Scan:
 def find_in_tables(
     queries: Mapping[str, str], *, collection_id: int | None = None
 ) -> Iterator[Violation]:
-    """Yield what breaks invariants that one statement each tells.
+    """Yield the violations that SQL statements find.
 
     Args:
-        queries: By invariant. A row of one is a key, and the id of the collection that it is of, or
-            NULL.
-        collection_id: Only what is of this one.
+        queries: Statements by invariant; each row is a key and the id of its collection, or NULL.
+        collection_id: Check only this collection.
     """
     for invariant, query in queries.items():
         wrapped = f"SELECT key::text FROM ({query}) found(key, collection_id)"  # noqa: S608

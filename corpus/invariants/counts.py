@@ -1,4 +1,4 @@
-"""The counts of documents and of tags against the rows that they count."""
+"""Compare the counts of documents and tags with the rows."""
 
 _COUNTED = """
   SELECT collection_id, tag_id, sum(document_count) AS documents, sum(chunk_count) AS chunks
@@ -14,7 +14,7 @@ _HELD = """
     LEFT JOIN (SELECT tag_id, count(*) AS chunks FROM corpus_chunktag GROUP BY tag_id) c
            ON c.tag_id = t.id
 """
-# What the counts lack, or have too many.
+# Actual minus stored counts.
 DIFFERENCES = f"""
 SELECT collection_id, tag_id, coalesce(held.documents, 0) - coalesce(counted.documents, 0),
        coalesce(held.chunks, 0) - coalesce(counted.chunks, 0)

@@ -1,4 +1,4 @@
-"""What is promised of files and names, which Postgres cannot tell."""
+"""Check files and names, which SQL cannot check."""
 
 from collections.abc import Iterator
 
@@ -11,9 +11,9 @@ from corpus.tags import normalize_tags
 
 
 def find_in_files() -> Iterator[Violation]:
-    """Yield originals that are gone and files of nobody; not within a snapshot.
+    """Yield missing and orphaned uploads; call it outside of a snapshot.
 
-    On a host that has none of the files nothing is known of them.
+    Nothing is checked on a host that does not store the files.
     """
     if not Installation.objects.owns_files():
         return
@@ -24,7 +24,7 @@ def find_in_files() -> Iterator[Violation]:
 
 
 def find_in_names() -> Iterator[Violation]:
-    """Yield tags in a spelling that no search asks for."""
+    """Yield tags that are not normalized, which no search finds."""
     for name in Tag.objects.order_by().values_list("name", flat=True).iterator():
         if not _is_normal(name):
             yield Violation("a tag is not spelled as it is looked for", name)

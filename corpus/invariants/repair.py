@@ -14,10 +14,10 @@ from corpus.models import Chunk, Collection, Document, Embedding
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """What became of a violation.
+    """The result of a repair.
 
     Attributes:
-        done: What was done; None where it could not be repaired.
+        done: What was done; None if the violation could not be repaired.
         reason: Why not.
     """
 
@@ -30,8 +30,8 @@ class _Repair(NamedTuple):
     """The repair of an invariant.
 
     Attributes:
-        act: Called once for each subject of a step; returns what it did.
-        subject_of: Finds by a violation's key what is to be repaired; None where that is gone.
+        act: Called once for each subject; returns what it did.
+        subject_of: Returns what to repair for a violation's key; None if it does not exist.
     """
 
     act: Callable[[Any], str]
@@ -39,12 +39,12 @@ class _Repair(NamedTuple):
 
 
 def repair(found: Sequence[Violation]) -> Iterator[Repaired]:
-    """Repair what can be, and say of each violation what became of it; no snapshot is open.
+    """Repair violations and yield the result of each; call it outside of a snapshot.
 
-    Killed between two repairs, the rest is still broken, and the next run tells it.
+    After an interruption, the next run finds the rest.
     """
     known = [each for each in found if each.invariant in REPAIRS]
-    # Before the first repair, which may put other chunks in the place of those that are named.
+    # Before the first repair, which may replace the chunks of other violations.
     subjects = {each: REPAIRS[each.invariant].subject_of(each.key) for each in known}
     order = list(REPAIRS)
     ended: dict[tuple[Callable[[Any], str], Any], tuple[str | None, str]] = {}
@@ -94,7 +94,7 @@ def _itself(key: str) -> str:
     return key
 
 
-# Chunks come before what hangs on them.
+# In this order: chunks before the rows that depend on them.
 REPAIRS: Mapping[str, _Repair] = {
     **dict.fromkeys(
         (

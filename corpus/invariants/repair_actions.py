@@ -1,8 +1,7 @@
-"""What makes anew what can be made from the stored texts, each in a transaction of its own.
+"""Repair data that can be derived from the stored texts, each in its own transaction.
 
-Nothing is encoded here: what lacks a vector waits, as after an ingest whose embedder failed, for a
-job that a worker runs. Each function returns what it did, and changes nothing where nothing is
-wrong.
+Nothing is embedded here: a job adds missing vectors, as after an ingest whose embedder failed. Each
+function returns what it did, and changes nothing if nothing is wrong.
 """
 
 from hashlib import sha256
@@ -35,7 +34,7 @@ DELETE FROM corpus_embedding WHERE id IN (
       OR e.input_sha256 <> encode(sha256(convert_to(CASE c.context WHEN '' THEN ''
          ELSE c.context || chr(10) END || c.text, 'UTF8')), 'hex')))
 """  # noqa: S608
-# What one statement finds lacking, it adds: rows that are appended meanwhile are of both sides.
+# The statement adds the difference: rows that are appended meanwhile count on both sides.
 _COUNT_WORDS = f"""
 INSERT INTO corpus_termcount (collection_id, lexeme, chunk_count, token_count)
 SELECT %(collection)s, lexeme, chunks, tokens FROM ({DIFFERENCES}) lacking
@@ -56,11 +55,11 @@ DELETE FROM {table} WHERE collection_id NOT IN (SELECT id FROM corpus_collection
 
 
 class CannotRepair(PkbError):
-    """What it would be made from is gone, or is changing."""
+    """The source of the repair is missing or is being changed."""
 
 
 def rechunk_document(document_id: UUID) -> str:
-    """Cut a document's text anew; chunks that are what they should be keep ids and vectors."""
+    """Chunk a document's text again; correct chunks keep their ids and vectors."""
     document = Document.objects.select_related("collection").filter(pk=document_id).first()
     if document is None or not document.content_sha256:
         raise CannotRepair("There is no text of it.")
@@ -73,12 +72,12 @@ def rechunk_document(document_id: UUID) -> str:
     )  # fmt: skip
     version = Version(document.raw_text, outline, document.content_sha256, chunks)
     with transaction.atomic():
-        # As who stores it: first its names, then its row.
+        # In the order of ``store_document``: first the names, then the row.
         lock_names(document.collection, document.source_uri, document.content_sha256)
         locked = _locked(document_id)
         if (locked.content_sha256, locked.title) != (version.content_sha256, document.title):
             raise CannotRepair("It was changed this moment.")
-        # Of chunks that go, too: their texts come again.
+        # Also vectors of chunks to be deleted: their texts may recur.
         known = Embedding.objects.of_inputs(
             [chunk.input_sha256 for chunk in chunks], model=locked.collection.embedding_model
         )
@@ -107,10 +106,10 @@ def _locked(document_id: UUID) -> Document:
 
 
 def _drop_wrong_chunks(document: Document) -> dict[int, list[str]]:
-    """Delete chunks that storing would keep and that are not what they say.
+    """Delete incorrect chunks, which storing would otherwise reuse.
 
     Returns:
-        Their words by the collections that they are counted of.
+        Their words by collection.
     """
     collection = document.collection
     wrong = [
@@ -141,7 +140,7 @@ def count_document(document_id: UUID) -> str:
 
 @transaction.atomic
 def reembed_document(document_id: UUID) -> str:
-    """Drop the vectors that are wrong, and have a job bring those that lack."""
+    """Delete wrong vectors, and queue a job for missing ones."""
     document = _locked(document_id)
     with connection.cursor() as cursor:
         cursor.execute(_DROP_VECTORS, [document_id])
@@ -216,7 +215,7 @@ def create_version(collection_id: int) -> str:
 
 def count_items(job_id: UUID) -> str:
     with transaction.atomic(), connection.cursor() as cursor:
-        # Who counts an item holds its job.
+        # Counting an item locks its job.
         list(Job.objects.select_for_update(no_key=True).filter(pk=job_id).values_list("pk"))
         cursor.execute(_COUNT_ITEMS, [job_id])
     return f"the items of job {job_id} were counted"

@@ -20,7 +20,7 @@ class Invariants:
     """Invariants that other apps add.
 
     Attributes:
-        tables: By invariant, a statement as ``find_in_tables`` takes it.
+        tables: Statements by invariant, for ``find_in_tables``.
         quotes: Spans of the stored texts.
     """
 
@@ -30,11 +30,11 @@ class Invariants:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """How far a run has come: all before it is checked.
+    """The progress of a run; everything before it is checked.
 
     Attributes:
-        collection_id: Collections are taken in the order of their ids.
-        after: Of that one, the documents up to this id are; after the last its words as well.
+        collection_id: Collections are checked in the order of their ids.
+        after: Last checked document of the collection; after the last, its words are checked too.
     """
 
     collection_id: int
@@ -43,12 +43,12 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What was just checked.
+    """A step of a run.
 
     Attributes:
-        checkpoint: Where a run would go on; None behind all collections.
-        chunk_count: Chunks that it had.
-        found: What it breaks.
+        checkpoint: Where to resume after it; None after all collections.
+        chunk_count: Number of checked chunks.
+        found: Violations.
     """
 
     checkpoint: Checkpoint | None
@@ -57,14 +57,14 @@ class Step:
 
 
 class Verification:
-    """A run through everything, or one collection.
+    """Check everything, or one collection.
 
-    Each step is one snapshot of a part of the database, so that nothing which is written meanwhile
-    looks broken, and no writer waits.
+    Each step reads a part of the database in one snapshot, so that concurrent writes do not look
+    like violations and writers do not wait.
 
     Args:
-        collection: Only what is of this one; what is of none is left out, too.
-        checkpoint: Where to go on.
+        collection: Check only this collection.
+        checkpoint: Where to resume.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Verification:
             yield from step.found
 
     def steps(self) -> Iterator[Step]:
-        """Yield each step when it is done."""
+        """Yield each step after it is done."""
         for collection_id in self._collection_ids():
             yield from self._in_collection(collection_id)
         for find in self._rest():

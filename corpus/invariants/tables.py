@@ -22,7 +22,7 @@ DOCUMENTS: Mapping[str, str] = {
     "two documents came from one file": """
         SELECT file_path, collection_id FROM corpus_document WHERE file_path <> ''
          GROUP BY collection_id, file_path HAVING count(*) > 1""",
-    # Most have it right: another length of a token than is usual is the wrong one.
+    # The most frequent length of a token counts as correct.
     "token vectors have not the length of their tokens": """
         WITH lengths AS (
           SELECT model, octet_length(packed) / token_count AS bytes, count(*) AS n
@@ -37,7 +37,7 @@ COLLECTIONS: Mapping[str, str] = {
         SELECT '{DEFAULT_COLLECTION}', NULL::bigint
          WHERE NOT EXISTS (SELECT FROM corpus_collection
                             WHERE name = '{DEFAULT_COLLECTION}' AND owner_id IS NULL)""",  # noqa: S608
-    # Named as by corpus.vector_index.
+    # Names as in corpus.vector_index.
     "a collection has no index for its model's vectors": """
         SELECT k.id, k.id FROM corpus_collection k
          CROSS JOIN LATERAL (VALUES (k.embedding_model, k.dimension),
@@ -115,7 +115,7 @@ MIRRORED: Mapping[str, str] = {
         SELECT w.id, w.collection_id FROM corpus_watchedfolder w
           JOIN corpus_job j ON j.id = w.job_id WHERE j.collection_id <> w.collection_id""",
 }
-# Without them what is kept by them goes wrong with the next write, and no check tells before.
+# Without them, the next write breaks data, and no other check notices before.
 SCHEMA: Mapping[str, str] = {
     "a trigger is missing or off": """
         SELECT wanted.name || ' on ' || wanted.on_table, NULL::bigint
@@ -159,12 +159,12 @@ SCHEMA: Mapping[str, str] = {
     "a constraint was never checked": """
         SELECT conrelid::regclass || ' ' || conname, NULL::bigint FROM pg_constraint
          WHERE NOT convalidated AND connamespace = current_schema()::regnamespace""",
-    # One that is being made is another process's, which is at it.
+    # An index that another process is building is not broken.
     "an index is broken": """
         SELECT i.indexrelid::regclass, NULL::bigint FROM pg_index i
           JOIN pg_class c ON c.oid = i.indexrelid
          WHERE NOT i.indisvalid AND c.relnamespace = current_schema()::regnamespace
-           -- Of another role's it is only told that it makes one.
+           -- For another role's build, the index is not visible.
            AND NOT EXISTS (SELECT FROM pg_stat_progress_create_index p
                             WHERE p.index_relid = i.indexrelid
                                OR p.index_relid IS NULL AND p.datname = current_database())""",

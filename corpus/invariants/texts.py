@@ -1,7 +1,7 @@
-"""The stored texts against all that names a span of them.
+"""Compare the stored texts with all spans that refer to them.
 
-They are compared here and not by Postgres, which reads a text from its beginning for each span of
-it: of a long one that is the square of its length.
+This is done in Python: Postgres reads a text from its beginning for each span, which takes
+quadratic time for a long text.
 """
 
 from collections import defaultdict
@@ -22,12 +22,12 @@ from corpus.lexical import character_ngrams
 from corpus.models import Document
 from corpus.token_vectors import ranked_text
 
-# Texts that are held at a time.
+# Texts in memory at a time.
 BATCH_CHARS = 4_000_000
 BATCH_DOCUMENTS = 500
 
-# Of each chunk, and what its vectors and token vectors were made from: no row, one hash, or several
-# of which some are wrong.
+# Chunks with the input hashes of their vectors and token vectors: NULL without any; several if some
+# are wrong.
 _CHUNKS = """
 SELECT c.document_id, c.id, c.start_char, c.end_char, c.text, c.context, c.ngrams, c.chunk_sha256,
        (SELECT string_agg(DISTINCT e.input_sha256, ' ') FROM corpus_embedding e
@@ -40,12 +40,12 @@ SELECT c.document_id, c.id, c.start_char, c.end_char, c.text, c.context, c.ngram
 
 @dataclass(frozen=True, slots=True)
 class Quotes:
-    """Verbatim spans of texts that something else than a chunk has.
+    """Spans of texts that rows other than chunks quote.
 
     Attributes:
-        invariant: What is broken where the span is another.
-        query: By documents ``%s``: of the stored version, a row is the document, the key, start
-            and end of the span, and what stands there.
+        invariant: The invariant that a wrong span violates.
+        query: Returns for documents ``%s`` the document, key, start, end and text of each span of
+            the stored version.
     """
 
     invariant: str
@@ -76,7 +76,7 @@ class _Text(NamedTuple):
 
 
 def find_in_texts(batch: Batch, quotes: Sequence[Quotes]) -> Iterator[Violation]:
-    """Yield what the stored texts of documents break, and spans of them; a snapshot is open."""
+    """Yield violations in the texts of documents and their spans, within a snapshot."""
     documents = Document.objects.stored().filter(
         collection=batch.collection_id, pk__gt=batch.after, pk__lte=batch.up_to
     )
@@ -104,7 +104,7 @@ def _batches(documents: "QuerySet[Document]") -> Iterator[list[UUID]]:
 
 
 def _read(keys: Sequence[UUID]) -> dict[UUID, _Text]:
-    # Not its times: one that cannot be read is told by itself.
+    # Without times: an unreadable time is another invariant.
     columns = ("pk", "raw_text", *_Text._fields[2:])
     rows = Document.objects.filter(pk__in=keys).order_by().values_list(*columns)
     return {row[0]: _Text(*row) for row in rows}
@@ -134,7 +134,7 @@ def _wrong_text(document: _Text) -> Iterator[Violation]:
 
 
 def _wrong_chunks(document: _Text, chunks: Sequence[_Chunk]) -> Iterator[Violation]:
-    """Spans that do not reproduce the text, out of order, characters in no chunk."""
+    """Yield wrong spans, wrong order and text outside of chunks."""
     text = document.text
     covered = last = 0
     for chunk in chunks:
@@ -153,13 +153,16 @@ def _wrong_chunks(document: _Text, chunks: Sequence[_Chunk]) -> Iterator[Violati
 
 
 def _derived_data(chunk: _Chunk, title: str) -> Iterator[tuple[str, bool]]:
-    """What was made of a chunk's text, and whether it still is."""
-    said = embedder_input(chunk.text, context=chunk.context)
+    """Yield the invariants of data derived from a chunk, and whether they hold."""
+    encoded = embedder_input(chunk.text, context=chunk.context)
     ranked = ranked_text(chunk.text, title=title)
-    ngrams = "" if said.isascii() else character_ngrams(f"{chunk.context} {chunk.text}")
+    ngrams = "" if encoded.isascii() else character_ngrams(f"{chunk.context} {chunk.text}")
     yield "chunk_sha256 of a chunk is wrong", chunk.chunk_sha256 == _hash(chunk.text)
     yield "ngrams of a chunk are wrong", chunk.ngrams == ngrams
-    yield "a vector is of another text than its chunk's", chunk.embedded in {None, _hash(said)}
+    yield (
+        "a vector is of another text than its chunk's",
+        chunk.embedded in {None, _hash(encoded)},
+    )
     yield (
         "token vectors are of another text than their chunk's",
         chunk.ranked in {None, _hash(ranked)},

@@ -1,4 +1,4 @@
-"""The counts of words against the words of all chunks."""
+"""Compare the counts of words with the words of all chunks."""
 
 import secrets
 from collections.abc import Iterator
@@ -8,9 +8,8 @@ from django.db import connection
 
 from corpus.invariants.checks import Violation
 
-# A word's hash, for each chunk that has it, added up: sums that agree are of the same counts, but
-# for one case in 2**64, of which nobody knows the seed. It takes a third of what counting each word
-# takes.
+# Compare the sums of the words' hashes, with a random seed: equal sums mean equal counts, except in
+# one case of 2**64. This takes a third of the time of counting each word.
 _AGREE = """
 SELECT (SELECT sum(hashtextextended(lexeme, %(seed)s)) FROM (
           SELECT unnest(tsvector_to_array(lexemes)) AS lexeme FROM corpus_chunk
@@ -23,7 +22,7 @@ SELECT (SELECT sum(hashtextextended(lexeme, %(seed)s)) FROM (
        = (SELECT (coalesce(sum(chunk_count), 0), coalesce(sum(token_count), 0))
             FROM corpus_termcount WHERE collection_id = %(collection)s AND lexeme = '')
 """
-# What the counts lack, or have too many, by word.
+# Actual minus stored counts, by word.
 DIFFERENCES = """
 WITH counted AS (
   SELECT lexeme, sum(chunk_count) AS chunks, sum(token_count) AS tokens
@@ -48,7 +47,7 @@ SELECT lexeme FROM corpus_termcount WHERE collection_id = %(collection)s AND lex
 
 
 def find_in_words(collection_id: int) -> Iterator[Violation]:
-    """Yield what the counts of a collection's words break; each statement is a snapshot."""
+    """Yield violations in the counts of a collection's words; each statement is a snapshot."""
     values: dict[str, Any] = {"collection": collection_id, "seed": secrets.randbits(63)}
     with connection.cursor() as cursor:
         cursor.execute(_AGREE, values)
