@@ -13,7 +13,7 @@ from corpus.models import DEFAULT_COLLECTION, Collection
 
 @dataclass(frozen=True, slots=True)
 class SavedCheckpoint:
-    """Where a run was interrupted.
+    """The checkpoint of an interrupted run.
 
     Attributes:
         violation_count: Violations that it had found and not repaired.

@@ -37,7 +37,7 @@ COUNT_LIMIT = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where a page begins or ends: the sort value of a document and its id."""
+    """The start or end of a page: the sort value and the id of a document."""
 
     value: str | int | datetime
     document_id: UUID
