@@ -1,7 +1,6 @@
 """Deleting is complete: after it no word of a document stands in any column of any table."""
 
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -9,7 +8,7 @@ from uuid import UUID
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
-from django.db import connection, transaction
+from django.db import transaction
 from django.test import Client
 from rest_framework.test import APIClient
 
@@ -23,7 +22,7 @@ from corpus.models import Collection, Document, IdempotentRequest, Job, JobItem
 from evaluation.models import Question
 from evaluation.questions import adopt_feedback, propose_questions
 from qa.answer_store import accept_feedback, record_answer
-from qa.models import Answer, ChatEvent, Citation, Message
+from qa.models import Answer, ChatEvent, Message
 from tests.acceptance.test_chat_api import again, chat
 from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
 from tests.database import fingerprint, places_of
@@ -272,25 +271,6 @@ def test_a_question_that_is_asked_while_the_answer_before_it_goes_stands_as_aske
     asked = ask(api, "How tall is it?", session_id=session_id)
     assert Message.objects.get(answer=asked["id"]).searched == "How tall is it?"
     assert places_of("orsolya") == set()
-
-
-@pytest.mark.django_db
-def test_what_was_deleted_before_is_erased_by_the_migration(api: APIClient, ingest: Ingest) -> None:
-    ingest(LIGHTHOUSE, **ATTRIBUTES)
-    ingest(BAKERY)
-    erased = ask(api)["id"]
-    kept = ask(api, "When does the bakery in Lindow open?")
-    selected = ask(api, selected_text="The lighthouse at Rodabu was built by Maren Holt.")
-    Citation.objects.filter(answer=erased).update(document=None, quote="")
-    migration = import_module("qa.migrations.0008_erase_answers")
-    with connection.cursor() as cursor:
-        cursor.execute(migration.ERASE)
-    assert {str(a.pk): (a.kind, a.text) for a in Answer.objects.all()} == {
-        erased: ("erased", ""),
-        kept["id"]: ("answer", kept["answer"]),
-        selected["id"]: (selected["kind"], selected["answer"]),
-    }
-    assert not Citation.objects.exclude(title="").filter(answer=erased).exists()
 
 
 @pytest.mark.django_db(transaction=True)
