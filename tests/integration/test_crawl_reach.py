@@ -118,7 +118,7 @@ def test_a_host_that_is_another_machine_the_next_time_is_not_asked_there(
     monkeypatch.setattr(socket, "create_connection", to_the_site)
     job = crawl("http://coast.example/")
     assert (job.status, job.done, job.failed) == ("failed", 1, 1)
-    assert "no public address" in job.errors[0]["reason"]
+    assert "no public IP address" in job.errors[0]["reason"]
     assert tried == ["93.184.216.34"] * 3
     crawl("http://coast.example/")
     assert len(tried) == 3

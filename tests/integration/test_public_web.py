@@ -65,7 +65,7 @@ def test_no_connection_is_made_to_what_is_not_public(
     settings: Any, listener: socket.socket, host: str
 ) -> None:
     settings.PKB_FETCH = "http"
-    with pytest.raises(NotFetched, match=r"no public address|no address"):
+    with pytest.raises(NotFetched, match=r"no public IP address|no address"):
         fetch(f"http://{host}:{listener.getsockname()[1]}/", max_bytes=MAX_BYTES)
     assert not was_asked(listener)
 
@@ -132,7 +132,7 @@ def test_a_name_with_one_address_that_is_not_public_is_refused(
     found = [(socket.AF_INET, 1, 6, "", (each, 443)) for each in ("93.184.216.34", "10.0.0.1")]
     monkeypatch.setattr(public_web, "getaddrinfo", lambda *args, **options: found)
     monkeypatch.setattr(socket, "create_connection", None)
-    with pytest.raises(NotFetched, match="no public address"):
+    with pytest.raises(NotFetched, match="no public IP address"):
         fetch("https://coast.example/", max_bytes=MAX_BYTES)
 
 
