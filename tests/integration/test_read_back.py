@@ -118,7 +118,13 @@ def named(field: str) -> st.SearchStrategy[dict[str, Any]]:
 
 pasted = st.fixed_dictionaries({"text": long_texts, "title": texts, "tags": texts})
 WRITES = {
-    "a text": (body_for(ingest.IngestText), send_json("post", "/ingest")),
+    "a text": (
+        st.fixed_dictionaries(
+            {"text": long_texts}, optional={"title": texts, "tags": st.just(["drawn"])}
+        )
+        | body_for(ingest.IngestText),
+        send_json("post", "/ingest"),
+    ),
     "a file": (body_for(ingest.IngestFile), send_form("/ingest")),
     "a collection": (
         named("name") | body_for(collections.CollectionInput),
