@@ -72,7 +72,7 @@ def photograph_library(page: Page, folder: Path, look: str) -> None:
     page.goto("/ui/library")
     shoot(page, folder, "library", look)
     if page.locator("#sites").count():
-        page.get_by_text("Add URL").click()
+        page.get_by_text("Add URL").first.click()
         shoot(page, folder, "sites", look)
         page.goto("/ui/library")
     for box in (0, 2):

@@ -25,7 +25,7 @@ from corpus.sites import DEFAULT_DEPTH, DEFAULT_PAGES, MAX_DEPTH
 from corpus.tags import normalize_tags
 
 MODES = [
-    ("hybrid", "Hybrid (meaning + keywords)"),
+    ("hybrid", "Meaning + keywords"),
     ("semantic", "Meaning only"),
     ("lexical", "Keywords only"),
 ]
