@@ -152,12 +152,10 @@ def _stop_reason(job: Job, site: Site) -> str:
     if is_offline(site):
         return "Its server does not answer any more."
     if site.received_bytes >= settings.PKB_CRAWL_MAX_BYTES:
-        return (
-            f"The site has more than the {settings.PKB_CRAWL_MAX_BYTES:,} bytes that are allowed."
-        )
+        return f"The site has more than the allowed {settings.PKB_CRAWL_MAX_BYTES:,} bytes."
     hours = settings.PKB_CRAWL_MAX_HOURS
     if job.started_at and timezone.now() - job.started_at > timedelta(hours=hours):
-        return f"It took more than the {hours:g} hours that are allowed."
+        return f"It took more than the allowed {hours:g} hours."
     return ""
 
 

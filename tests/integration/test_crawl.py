@@ -150,7 +150,7 @@ def test_no_more_is_fetched_than_allowed(site: Site, settings: Any) -> None:
     # Counted as far as pages are taken.
     assert job.skipped == {"over the limit of pages": 1}
     settings.PKB_CRAWL_MAX_HOURS = 0
-    assert "0 hours that are allowed" in crawl(site).errors[0]["reason"]
+    assert "the allowed 0 hours" in crawl(site).errors[0]["reason"]
     settings.PKB_CRAWL_MAX_HOURS, settings.PKB_CRAWL_MAX_BYTES = 1, 1
     (error,) = crawl(site).errors
     assert "allowed 1 bytes" in error["reason"]

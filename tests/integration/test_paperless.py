@@ -292,7 +292,7 @@ def test_a_file_over_the_limit_is_not_read_to_its_end(paperless: Paperless, sett
     paperless.files[1] = b"x" * 5_000
     job = sync()
     assert (outcomes(job), len(stored())) == (["refused"], 0)
-    assert "more than the 1,000 bytes" in job.errors[0]["reason"]
+    assert "more than the allowed 1,000 bytes" in job.errors[0]["reason"]
 
 
 # Broken off
