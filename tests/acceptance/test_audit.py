@@ -156,6 +156,6 @@ def test_staff_revoke_keys_in_the_admin(client: Client, ida: Any, key: str) -> N
     client.force_login(ida)
     chosen = {"action": "revoke", "_selected_action": ApiKey.objects.get().pk}
     listed = client.post("/admin/accounts/apikey/", chosen, follow=True).content.decode()
-    assert "1 revoked." in listed
+    assert "1 keys revoked." in listed
     assert ApiKey.objects.get().state == "revoked"
     assert ApiKey.objects.get().digest not in listed
