@@ -207,7 +207,7 @@ def test_what_is_not_mounted_in_a_watched_folder_any_more_stays(
     old(folder / "c.md", f"{BAKERY} And on Sundays, too.")
     wait_until(lambda: names() == {"b.md", "c.md"})
     page = client.get("/ui/library").content.decode()
-    assert "notes/drive is not mounted; its documents stay" in page
+    assert "notes/drive is not mounted; documents kept" in page
     client.post(f"/ui/library/watched/{WatchedFolder.objects.get().pk}/sync")
     wait_until(lambda: names() == {"c.md"})
 
