@@ -125,8 +125,7 @@ class Stats(serializers.Serializer[Any]):
     embedding_dimension = serializers.IntegerField()
     model_name = serializers.CharField()
     your_use = UserUsage(
-        allow_null=True,
-        help_text="your documents, bytes and jobs; null: no limit is set",
+        required=False, help_text="your documents, bytes and jobs; only where a limit is set"
     )
 
 
@@ -252,11 +251,12 @@ class StatsView(APIView):
         choice = CollectionParams(data=request.query_params)
         choice.is_valid(raise_exception=True)
         collection = _collection_with_counts(choice.validated_data["collection"])
-        stats = {
+        stats: dict[str, Any] = {
             "total_documents": collection.document_count,
             "total_chunks": collection.chunk_count,
             "embedding_dimension": collection.dimension,
             "model_name": collection.embedding_model,
-            "your_use": read_usage(current_user_id()),
         }
+        if usage := read_usage(current_user_id()):
+            stats["your_use"] = usage
         return Response(Stats(stats).data)

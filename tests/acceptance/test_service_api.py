@@ -259,7 +259,6 @@ def test_stats_count_one_collection(api: APIClient, ingest: Ingest) -> None:
         "total_chunks": stored.chunk_count,
         "embedding_dimension": 768,
         "model_name": Collection.objects.get_named("default").embedding_model,
-        "your_use": None,
     }
     assert api.get("/documents/stats?collection=absent").status_code == 404
 
