@@ -1,7 +1,7 @@
-"""What an endpoint declares beside its view: its name, who may call it, and what it costs.
+"""Declare endpoints beside their views: name, required scope, cost and documentation.
 
-A view declares it by method, once; the OpenAPI document, access, admission and the audit log
-read it from the URLconf (``pkb.http.endpoints``).
+Each view declares its methods with ``@endpoint``. The OpenAPI document, access control, admission
+and the audit log read the declarations from the URLconf (``pkb.http.endpoints``).
 """
 
 from collections.abc import Callable, Mapping
@@ -18,23 +18,23 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 
 class Cost(StrEnum):
-    """Requests of one cost share a queue."""
+    """Cost class of a request. Requests of one class share a queue."""
 
-    ANSWER = "answer"  # a question or a claim: models take all cores
-    SEARCH = "search"  # or a file that is read, and a page of it drawn: a core, for a moment
-    ENCODE = "encode"  # a text or file that is ingested, embedded or ranked
-    LOGIN = "login"  # a password is tried: a core for .2 s, whoever sends it
-    REPLAY = "replay"  # a stream that is read again: hardly anything, but for minutes
-    IDENTIFY = "identify"  # a key or login is looked up: a query
-    HEALTH = "health"  # asked by load balancers: never behind others
-    STRANGER = "stranger"  # anything by a caller that is not known, where a login is required
-    LIGHT = "light"  # anything else
+    ANSWER = "answer"  # a question or claim: models use all cores
+    SEARCH = "search"  # a search, or a page drawn from a file: one core for a moment
+    ENCODE = "encode"  # ingest, embed or rerank a text or file
+    LOGIN = "login"  # check a password: one core for 0.2 s
+    REPLAY = "replay"  # replay a stream: cheap, but it lasts minutes
+    IDENTIFY = "identify"  # look up a key or login: one query
+    HEALTH = "health"  # health checks of load balancers
+    ANONYMOUS = "anonymous"  # any request without a login, where one is required
+    LIGHT = "light"  # all other requests
 
 
-class Body(StrEnum):
-    """How large the body of a request may be."""
+class BodySize(StrEnum):
+    """Maximum size of a request body."""
 
-    SMALL = "small"  # 64 KiB: a form that strangers send
+    SMALL = "small"  # 64 KiB, for forms that need no login
     TEXT = "text"  # PKB_MAX_BODY_BYTES
     FILE = "file"  # PKB_MAX_FILE_BYTES, if it is multipart
 
@@ -44,12 +44,12 @@ class Endpoint:
     """One method of a view.
 
     Attributes:
-        id: Of the operation in the OpenAPI document and the audit log; empty for pages.
-        tag: The section of the OpenAPI document.
-        example: A body that it takes.
-        scope: Of a key or login that may call it. None: to read for a safe method, else to ingest.
-        is_open: Anybody may call it, without a login.
-        writes: It stores something though its method is safe.
+        id: Operation id in the OpenAPI document and the audit log; empty for pages.
+        tag: Section of the OpenAPI document.
+        example: Example of a request body.
+        scope: Required scope. None: ``read`` for safe methods, else ``ingest``.
+        is_open: No login is required.
+        writes: It stores something although its method is safe.
     """
 
     id: str = ""
@@ -59,7 +59,7 @@ class Endpoint:
     scope: Scope | None = None
     is_open: bool = False
     cost: Cost = Cost.LIGHT
-    body: Body = Body.TEXT
+    body: BodySize = BodySize.TEXT
     writes: bool = False
 
 

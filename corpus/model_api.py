@@ -130,7 +130,7 @@ class ModelApi:
 
 
 def _wait_before_retry(error: Exception) -> bool | float:
-    """What stamina asks: not at all, after its own pause, or after so many seconds."""
+    """Return whether to retry: False, True after stamina's pause, or the seconds to wait."""
     if not isinstance(error, PassingFailure):
         return False
     if error.wait_s is None:

@@ -45,7 +45,7 @@ Address = IPv4Address | IPv6Address
 
 @dataclass(frozen=True, slots=True)
 class FetchResult:
-    """What came.
+    """A fetched resource.
 
     Attributes:
         url: The final URL.

@@ -28,7 +28,7 @@ MAX_HOURS = 8_760
 
 @dataclass(frozen=True, slots=True)
 class SiteLimits:
-    """How much of a site is synced, and how often.
+    """Extent and interval of syncs of a site.
 
     Attributes:
         is_whole: Whether to follow links and sitemaps; else it is one page.

@@ -44,8 +44,7 @@ def read_usage(user_id: int | None) -> UserUsage | None:
     if not _has_quotas(user_id):
         return None
     with acting_as(SYSTEM):
-        documents = _documents_of(user_id).stored()
-        held = documents.aggregate(count=Count("pk"), size=Coalesce(Sum("size_bytes"), 0))
+        held = _measure(_documents_of(user_id).stored())
         job_count = Job.objects.unfinished().filter(made_by=user_id).count()
     return UserUsage(
         Usage(held["size"], settings.PKB_USER_MAX_BYTES),
@@ -79,11 +78,9 @@ def check_quota(
     former = Q(collection=collection, source_uri=source_uri) & ~Q(source_uri="")
     if replacing is not None:
         former = Q(pk=replacing.pk)
-    size = Coalesce(Sum("size_bytes"), 0)
     with acting_as(SYSTEM):
         documents = _documents_of(owner_id).stored()
-        now = documents.aggregate(count=Count("pk"), size=size)
-        gone = documents.filter(former).aggregate(count=Count("pk"), size=size)
+        now, gone = _measure(documents), _measure(documents.filter(former))
     _reject_excess(Usage(now["count"], settings.PKB_USER_MAX_DOCUMENTS), 1 - gone["count"])
     bytes_held = Usage(now["size"], settings.PKB_USER_MAX_BYTES)
     _reject_excess(bytes_held, size_bytes - gone["size"], are_bytes=True)
@@ -100,9 +97,7 @@ def check_upload_quota(collection: Collection) -> None:
     if not _has_quotas(collection.owner_id):
         return
     with acting_as(SYSTEM):
-        held = _documents_of(collection.owner_id).aggregate(
-            count=Count("pk"), size=Coalesce(Sum("size_bytes"), 0)
-        )
+        held = _measure(_documents_of(collection.owner_id))
     _reject_excess(Usage(held["count"], settings.PKB_USER_MAX_DOCUMENTS), 1)
     _reject_excess(Usage(held["size"], settings.PKB_USER_MAX_BYTES), 1, are_bytes=True)
 
@@ -140,6 +135,13 @@ def _has_quotas(user_id: int | None) -> bool:
 
 def _documents_of(user_id: int | None) -> DocumentQuerySet:
     return Document.objects.filter(collection__owner=user_id)
+
+
+def _measure(documents: DocumentQuerySet) -> dict[str, int]:
+    found: dict[str, int] = documents.aggregate(
+        count=Count("pk"), size=Coalesce(Sum("size_bytes"), 0)
+    )
+    return found
 
 
 def _reject_excess(held: Usage, more: int, *, are_bytes: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""What is measured of answers and searches: scores, calibration, intervals by resampling. Pure."""
+"""Metrics of answers and searches: scores, calibration, bootstrap intervals. Pure."""
 
 import re
 import unicodedata

@@ -25,13 +25,13 @@ from qa.types import Draft, Query
 
 @dataclass(frozen=True, slots=True)
 class Compilation:
-    """What is to be compiled.
+    """Options of a compilation.
 
     Attributes:
-        train_count: Questions to learn from.
-        held_out_count: Other questions, to judge by.
-        demo_count: Demonstrations at most.
-        k: Passages of a question to learn from; one to judge by has those of an answer.
+        train_count: Number of training questions.
+        held_out_count: Number of held-out questions.
+        demo_count: Maximum number of demonstrations.
+        k: Passages for each training question; held-out questions get as many as an answer.
     """
 
     name: str
@@ -45,12 +45,12 @@ class Compilation:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """How a compilation went.
+    """Result of a compilation.
 
     Attributes:
-        plain_right: Held-out questions that the program was right on before.
-        compiled_right: And after.
-        stored: None where it got worse.
+        plain_right: Held-out questions answered correctly before the compilation.
+        compiled_right: The same after it.
+        stored: None if the compiled program is worse.
     """
 
     plain_right: int

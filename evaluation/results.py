@@ -10,7 +10,7 @@ MODES = (RETRIEVAL, ANSWERS, CLAIMS)
 FOREIGN = "foreign"
 
 Observation = Mapping[str, float]
-"""What one question gave, by name: shares and counts; times end in ``_ms``."""
+"""Figures of one question by name: shares and counts; times end in ``_ms``."""
 
 Observations = Mapping[str, Mapping[str, Observation]]
 """By mode, then by the id of the query, the question, or the claim and its evidence."""

@@ -1,10 +1,10 @@
-"""Say what to do about a file or document that failed, by the reason that is told. Pure."""
+"""Advise what to do about a failed file or document, by its failure reason. Pure."""
 
 from typing import NamedTuple
 
 
 class Advice(NamedTuple):
-    """What to do; ``names_formats`` where a list of what can be read helps."""
+    """Advice to show; ``names_formats`` also links the list of supported formats."""
 
     text: str
     names_formats: bool = False

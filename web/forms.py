@@ -1,4 +1,4 @@
-"""What the pages are sent: parsed, bounded, cleaned."""
+"""Forms of the pages: parse, bound and clean their input."""
 
 from typing import Any
 from uuid import UUID
@@ -109,7 +109,7 @@ class DocumentIds(forms.Field):
 
 
 class BulkForm(PageForm):
-    """What is to be done with the documents that were selected."""
+    """An action on the selected documents."""
 
     id = DocumentIds()
     act = forms.ChoiceField(choices=[(act.value, act.value) for act in Act])
@@ -241,7 +241,7 @@ class ExportForm(PageForm):
 
 
 class RuleForm(PageForm):
-    """What a rule says; what there is several of stands between commas."""
+    """A rule; lists are separated by commas."""
 
     name = forms.CharField(max_length=1_000, required=False)
     path = forms.CharField(max_length=1_000, required=False)

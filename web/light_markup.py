@@ -123,7 +123,7 @@ def _numbered(source: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _inline(source: str, start: int, end: int, pattern: re.Pattern[str]) -> Iterator[Part]:
-    """What is marked up within text."""
+    """Yield the parts of an inline markup match."""
     place = start
     for found in pattern.finditer(source, start, end):
         yield from _tagged(source, place, found.start(), "")

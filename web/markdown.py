@@ -234,7 +234,7 @@ def _break(token: Token, content: str, places: list[int]) -> Iterator[Part]:
 
 
 def _image(token: Token, content: str, places: list[int]) -> Iterator[Part]:
-    """What it is called stands for it: nothing is fetched from elsewhere."""
+    """Show an image's text instead of it: pages load nothing from other sites."""
     start = token.meta["at"] + len("![")
     yield from _pieces(token.content, places[start : start + len(token.content)])
 

@@ -115,7 +115,7 @@ def _last_shown(parts: Sequence[Part], place: int) -> int:
 
 
 class _Layer:
-    """What is laid around pieces and between them, from the first to the last."""
+    """A layer of tags around and between pieces."""
 
     def __init__(self, marks: Sequence[Mark], inserted: Sequence[tuple[int, str]]) -> None:
         self._marks = marks

@@ -1,4 +1,4 @@
-"""What a page shows of a stored answer: its words in their places, its sources, how sure it is."""
+"""Present a stored answer on a page: marked text, sources and confidence."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -82,7 +82,7 @@ class Source:
 
     @property
     def is_unsure(self) -> bool:
-        """Whether letters of it may be others on the page."""
+        """Return whether OCR may have misread letters of it."""
         return self.ocr_confidence is not None and self.ocr_confidence < UNSURE_BELOW
 
     @property
@@ -172,7 +172,7 @@ class Turn:
 
     @property
     def cited(self) -> list[Source]:
-        """What the answer goes back to, in its order."""
+        """Return the sources of the answer, in order."""
         quoted = [source for group in self.passages for source in group]
         return quoted or self.sources
 
@@ -347,7 +347,7 @@ def as_block(html: str, media_type: str) -> SafeString:
 
 
 def _text(answer: models.Answer, cited: Sequence[Any], sources: Sequence[Source]) -> SafeString:
-    """What a language model wrote, each sentence with the numbers of its sources behind it."""
+    """Render a language model's text, each sentence followed by its source numbers."""
     marks = [
         Mark(c.answer_start, c.answer_end, tag="span", name=f"sentence is-{c.support}")
         for c in cited

@@ -32,7 +32,7 @@ Mode = Literal["hybrid", "semantic", "lexical"]
 
 
 class PkbError(Exception):
-    """What the service refused or could not do.
+    """An error response of the service.
 
     Attributes:
         status: Of HTTP; 0 where no reply came.
@@ -140,7 +140,7 @@ class Passage(_FromJson):
 
 @dataclass(frozen=True)
 class Stored:
-    """What became of a text: ``added``, ``replaced``, or ``unchanged``: it was stored before."""
+    """Outcome of an ingested text: ``added``, ``replaced`` or ``unchanged``."""
 
     document_id: str
     outcome: Literal["added", "replaced", "unchanged"]
@@ -149,7 +149,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class Event:
-    """Of a streamed answer: ``chunk`` with content, ``citation``, and at the end ``done``."""
+    """Event of a streamed answer: ``chunk`` with content, ``citation`` or finally ``done``."""
 
     type: str
     content: str

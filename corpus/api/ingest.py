@@ -23,7 +23,7 @@ from corpus.api.fields import (
 from corpus.api.idempotency import MAX_KEY_CHARS, respond_idempotently
 from corpus.api.jobs import IngestFolder, JobResponse, ingest_folder
 from corpus.catalogue import get_or_create_collection
-from corpus.endpoints import EXAMPLE_TEXT, Body, Cost, Endpoint, endpoint
+from corpus.endpoints import EXAMPLE_TEXT, BodySize, Cost, Endpoint, endpoint
 from corpus.errors import (
     CollectionNotFound,
     DuplicateDocument,
@@ -97,7 +97,7 @@ KEY = {"type": "string", "maxLength": MAX_KEY_CHARS}
         tag="Documents",
         summary="Add a text, file, URL or folder",
         cost=Cost.ENCODE,
-        body=Body.FILE,
+        body=BodySize.FILE,
         example={"text": EXAMPLE_TEXT, "title": "Bavoke", "tags": ["coast"]},
     )
 )

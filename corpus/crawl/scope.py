@@ -1,4 +1,4 @@
-"""Which URLs belong to a site, and which of them are the same page. Pure."""
+"""Decide which URLs belong to a site, and which of them are the same page. Pure."""
 
 import re
 from dataclasses import dataclass

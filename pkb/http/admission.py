@@ -43,8 +43,7 @@ from accounts.authentication import find_key
 from accounts.client_ip import client_network, read_headers, resolve_client_ip
 from corpus.access.principal import Principal
 from corpus.api.outages import translate_error
-from corpus.endpoints import Body as BodySize
-from corpus.endpoints import Cost, Endpoint
+from corpus.endpoints import BodySize, Cost, Endpoint
 from corpus.errors import PkbError
 from pkb.http.access import authenticate_request
 from pkb.http.bodies import Body, BodyReader
@@ -166,7 +165,7 @@ def queue_limits(settings: Any) -> dict[Cost, QueueLimits]:
         Cost.LOGIN: 1,
         Cost.IDENTIFY: 1,
         Cost.HEALTH: 2,
-        Cost.STRANGER: 2,
+        Cost.ANONYMOUS: 2,
     }
     left = pool_size - sum(concurrent.values()) - STREAM_CONNECTIONS
     concurrent[Cost.LIGHT] = settings.PKB_LIGHT_CONCURRENCY or max(MIN_LIGHT, left)
@@ -359,12 +358,12 @@ class AdmissionMiddleware:
         if not settings.PKB_AUTH_REQUIRED:
             return Caller(caller, is_known=True)
         rejection = None if endpoint.is_open else RequestRejected(401, NOT_LOGGED_IN)
-        stranger = Caller(caller, is_known=False, rejection=rejection)
+        anonymous = Caller(caller, is_known=False, rejection=rejection)
         key = None if is_page(scope["path"]) else find_key(headers)
         cookies = parse_cookie(headers.get("cookie", ""))
         credentials = key or cookies.get(settings.SESSION_COOKIE_NAME, "")
         if not credentials:
-            return stranger
+            return anonymous
         # The IP address is part of the key, because an API key may be limited to networks.
         digest = sha256(f"{credentials}\n{address}".encode()).digest()
         now = asyncio.get_running_loop().time()
@@ -381,7 +380,7 @@ class AdmissionMiddleware:
             finally:
                 limiter.release()
             if principal.is_anonymous:
-                return stranger  # the login has expired
+                return anonymous  # the login has expired
             name = f"user {principal.user_id}"
             self._known[digest] = (name, now + CREDENTIAL_CACHE_S)
             if len(self._known) > CREDENTIAL_CACHE_SIZE:
@@ -448,7 +447,7 @@ class AdmissionMiddleware:
     def _limiter_for(self, cost: Cost, caller: Caller) -> ConcurrencyLimiter:
         if caller.is_known or cost in {Cost.LOGIN, Cost.HEALTH}:
             return self._limiters[cost]
-        return self._limiters[Cost.STRANGER]
+        return self._limiters[Cost.ANONYMOUS]
 
 
 class _TimedSend:

@@ -36,7 +36,7 @@ class Claim(NamedTuple):
 
 
 Verdict = Literal["supported", "unsupported", "irrelevant"]
-"""Whether its evidence supports a claim; ``irrelevant`` does not help with the question."""
+"""Verdict on a claim; an ``irrelevant`` one does not help with the question."""
 
 
 class Checked(NamedTuple):

@@ -3,7 +3,7 @@
 import pytest
 
 from corpus.access.principal import Scope
-from corpus.endpoints import Body, Cost
+from corpus.endpoints import BodySize, Cost
 from pkb.http.endpoints import find_endpoint, is_page, list_operations
 
 
@@ -40,9 +40,9 @@ def test_a_method_that_is_not_declared_is_light() -> None:
 
 
 def test_only_uploads_take_files() -> None:
-    takes_files = {name for name, each in list_operations().items() if each.body == Body.FILE}
+    takes_files = {name for name, each in list_operations().items() if each.body == BodySize.FILE}
     assert takes_files == {"POST /ingest"}
-    assert find_endpoint("POST", "/ui/library/upload").body == Body.FILE
+    assert find_endpoint("POST", "/ui/library/upload").body == BodySize.FILE
 
 
 def test_only_the_answer_is_written_by_a_get() -> None:

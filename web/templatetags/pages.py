@@ -1,4 +1,4 @@
-"""How values read on a page."""
+"""Template filters that format values for people."""
 
 import re
 from datetime import date
@@ -34,7 +34,7 @@ LENGTHS_OF_PARTS = (4, 7)
 
 @register.filter
 def shown_name(document: Any) -> str:
-    """What to call a document, or a passage of one: its title, else its file's name."""
+    """Return the title of a document or passage, else its file name."""
     return document.title or unquote(document.name)
 
 
@@ -64,7 +64,7 @@ _OPEN_MARKS = re.compile(r"\*\*|`|(?<!\w)__|__(?!\w)")
 
 @register.filter
 def first_words(chunk: Any, document: Any) -> str:
-    """How a chunk begins, without marks of form."""
+    """Return the beginning of a chunk, without markup."""
     begin = chunk.text_preview
     if document.media_type in {MARKDOWN, *WITH_TABLES}:
         begin = _ROW.sub(lambda row: row[0].strip("|-: ").replace("|", " "), begin)
@@ -76,14 +76,14 @@ def first_words(chunk: Any, document: Any) -> str:
 
 @register.filter
 def type_name(document: Any) -> str:
-    """What people call its media type."""
+    """Return the common name of a media type."""
     known = FORMATS.get(document.media_type)
     return known.name if known else str(document.media_type)
 
 
 @register.filter
 def ocr(document: Any) -> dict[str, list[int]] | None:
-    """Which pages OCR read, surely or not, and which nobody could; None where it read none.
+    """Return the pages that OCR read, surely, unsurely or not at all; None without OCR.
 
     A document's metadata may be anybody's.
     """
@@ -113,26 +113,26 @@ def page_list(numbers: list[int]) -> str:
 
 @register.filter
 def has_file(document: Any) -> bool:
-    """Whether it came from a file that may be opened."""
+    """Return whether the original file can be opened."""
     return originals.has_original(document)
 
 
 @register.filter
 def has_pages(document: Any) -> bool:
-    """Whether pages of its file can be shown."""
+    """Return whether pages of its file can be shown."""
     return originals.has_pages(document)
 
 
 @register.filter
 def origin(document: Any) -> str:
-    """Where a document is from, if that is an address people can use."""
+    """Return the web address of a document, if it has one."""
     uri: str = document.source_uri
     return uri if uri.startswith(("http://", "https://")) else ""
 
 
 @register.filter
 def about(document: Any) -> str:
-    """Who wrote a document, when and in which language, as far as is known."""
+    """Return the known authors, dates and languages of a document."""
     stated = document.metadata
     authors = stated.get("author", "")
     names = [name for name in (authors if isinstance(authors, list) else [authors]) if name]
@@ -203,7 +203,7 @@ _EDITS = {
 
 
 def _edit_name(job: Job) -> str:
-    """What is done to documents that were selected."""
+    """Describe an action on selected documents."""
     said = job.arguments
     what = f"{job.total} document{'' if job.total == 1 else 's'}"
     named = _EDITS[Act(said["act"])]
@@ -242,13 +242,13 @@ def short_reason(reason: str) -> str:
 
 @register.filter
 def advice(reason: str) -> Advice | None:
-    """What to do about a failure."""
+    """Return the advice for a failure."""
     return find_advice(reason)
 
 
 @register.filter
 def job_name(job: Job) -> str:
-    """What a job does, in words."""
+    """Describe what a job does."""
     if job.kind == Job.Kind.SYNC:
         return _sync_name(job.arguments)
     if job.kind == Job.Kind.EDIT:
@@ -269,13 +269,13 @@ def _sync_name(said: dict[str, Any]) -> str:
 
 @register.filter
 def place(path: str) -> str:
-    """Where a file or folder of the server is, from its root on."""
+    """Return the path of a server file or folder, from its root on."""
     return shown_path(path)
 
 
 @register.filter
 def watch_state(folder: WatchedFolder) -> str:
-    """How the worker watches a folder, in words."""
+    """Describe how the worker watches a folder."""
     unmounted = filter_unmounted(folder.mounts)
     if unmounted and folder.state != WatchedFolder.State.MISSING:
         return f"{shown_path(str(unmounted[0]))} is not mounted; documents kept"
@@ -284,7 +284,7 @@ def watch_state(folder: WatchedFolder) -> str:
 
 @register.filter
 def site_limits(site: Site) -> str:
-    """What is brought in of a site, and how often, in words."""
+    """Describe the extent and interval of a site's syncs."""
     what = f"whole site, link depth {site.depth}, at most {site.max_pages} pages"
     hours = site.every_hours
     every = {1: "every hour", 24: "every day", 168: "every week"}.get(
@@ -295,5 +295,5 @@ def site_limits(site: Site) -> str:
 
 @register.filter
 def item_place(item: JobItem) -> str:
-    """Where the file of an item is, from its root on; else what the item is about."""
+    """Return the path of an item's file from its root on, else the item's key."""
     return shown_path(item.path) or item.key

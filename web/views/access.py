@@ -1,4 +1,4 @@
-"""Who may do what with a collection: for its owners."""
+"""Pages on which owners share a collection."""
 
 from typing import Any
 

@@ -21,7 +21,7 @@ from accounts.lockouts import remember_browser
 from accounts.models import ApiKey
 from accounts.setup_links import consume_setup_token, is_setup_token_valid
 from corpus.access.principal import Scope, current_user_id
-from corpus.endpoints import Body, Cost, Endpoint, endpoint
+from corpus.endpoints import BodySize, Cost, Endpoint, endpoint
 from corpus.errors import InvalidInput, NotFound
 from web.forms import KEY_DAYS, KeyForm
 
@@ -29,7 +29,9 @@ from web.forms import KEY_DAYS, KeyForm
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
-@endpoint(GET=Endpoint(is_open=True), POST=Endpoint(is_open=True, cost=Cost.LOGIN, body=Body.SMALL))
+@endpoint(
+    GET=Endpoint(is_open=True), POST=Endpoint(is_open=True, cost=Cost.LOGIN, body=BodySize.SMALL)
+)
 class Login(LoginView):
     template_name = "web/login.html"
     next_page = "web:ask"
@@ -49,7 +51,7 @@ class Logout(LogoutView):
     next_page = "web:login"
 
 
-@endpoint(POST=Endpoint(scope=Scope.READ, cost=Cost.ENCODE, body=Body.SMALL))
+@endpoint(POST=Endpoint(scope=Scope.READ, cost=Cost.ENCODE, body=BodySize.SMALL))
 class ChangePassword(PasswordChangeView):
     template_name = "web/password.html"
     success_url = reverse_lazy("web:keys")
@@ -95,7 +97,9 @@ def revoke(request: HttpRequest, key_id: int) -> HttpResponse:
     return redirect("web:keys")
 
 
-@endpoint(GET=Endpoint(is_open=True), POST=Endpoint(is_open=True, cost=Cost.LOGIN, body=Body.SMALL))
+@endpoint(
+    GET=Endpoint(is_open=True), POST=Endpoint(is_open=True, cost=Cost.LOGIN, body=BodySize.SMALL)
+)
 @never_cache
 @require_http_methods(["GET", "POST"])
 def setup(request: HttpRequest) -> HttpResponse:

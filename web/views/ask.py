@@ -23,7 +23,7 @@ RECENT_DOCUMENTS = 4
 @ensure_csrf_cookie
 @require_safe
 def ask(request: HttpRequest) -> HttpResponse:
-    """Where questions are asked; the answer itself comes from /chat and /ask-selected."""
+    """Show the page for questions; the answers come from /chat and /ask-selected."""
     recent = Document.objects.listed().stored().order_by("-ingested_at")[:RECENT_DOCUMENTS]
     shown = composer(request, collection=_first_asked(recent))
     collection = Collection.objects.find(shown["given"]["collection"])
@@ -44,7 +44,7 @@ def _first_asked(recent: Iterable[Document]) -> str:
 
 
 def composer(request: HttpRequest, *, collection: str = "") -> dict[str, Any]:
-    """What the box for a question needs; it asks the given collection unless the address says."""
+    """Return the context of the question form; a collection in the URL goes first."""
     given = SearchForm.read(request.GET)
     if collection and "collection" not in request.GET:
         given["collection"] = collection

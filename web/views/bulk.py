@@ -1,4 +1,4 @@
-"""What is done at once to documents that were selected in the library."""
+"""Actions on the documents selected in the library."""
 
 from typing import Any
 

@@ -56,7 +56,7 @@ def chat(request: HttpRequest, session_id: UUID) -> HttpResponse:
 
 @require_safe
 def head(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """What a conversation is called, and what can be done with it."""
+    """Show the name and the actions of a chat."""
     return render(request, "web/parts/chat_head.html", {"chat": find_session(session_id)})
 
 

@@ -79,7 +79,7 @@ class Reading:
 
     @property
     def warning(self) -> str:
-        """What to say of a marked passage that OCR is not sure of."""
+        """Return the warning about a marked passage with unsure OCR."""
         if self.marked is None:
             return ""
         sure = least_confidence(find_runs(read_outline(self.document).scanned, *self.marked))

@@ -11,7 +11,7 @@ from corpus.access.principal import current_user_id
 from corpus.catalogue import create_collection, get_or_create_collection
 from corpus.chunk_settings import default_chunking
 from corpus.embedders import embedders
-from corpus.endpoints import Body, Cost, Endpoint, endpoint
+from corpus.endpoints import BodySize, Cost, Endpoint, endpoint
 from corpus.ingestion import Attributes, ingest_text
 from corpus.jobs.uploads import start_upload
 from corpus.lexical import LANGUAGES
@@ -176,7 +176,7 @@ def clear(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def formats(request: HttpRequest) -> HttpResponse:
-    """Which files can be read."""
+    """List the supported file formats."""
     return render(
         request,
         "web/formats.html",
@@ -184,7 +184,7 @@ def formats(request: HttpRequest) -> HttpResponse:
     )
 
 
-@endpoint(POST=Endpoint(cost=Cost.ENCODE, body=Body.FILE))
+@endpoint(POST=Endpoint(cost=Cost.ENCODE, body=BodySize.FILE))
 @require_POST
 def upload(request: HttpRequest) -> HttpResponse:
     """Keep files, and begin to take them in."""

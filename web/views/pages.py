@@ -54,7 +54,7 @@ class Sheet:
 
 
 class Sought(NamedTuple):
-    """What to look for on a page: the parts of a quote that are of it, and what is before them."""
+    """Return the parts of a quote that are on a page, and the text before them."""
 
     spans: list[tuple[int, int]]
     marked: list[tuple[int, int]]

@@ -114,7 +114,7 @@ UNANSWERED_SHOWN = 12
 
 @require_safe
 def quality(request: HttpRequest) -> HttpResponse:
-    """How well answers hold: evaluations, feedback, what was not answered, the map."""
+    """Show evaluations, feedback, unanswered questions and the map."""
     collection = Collection.objects.get_named(MapForm.read(request.GET)["collection"])
     maps = Job.objects.unfinished().filter(kind=Job.Kind.MAP, collection=collection)
     rows = models.Answer.objects.unanswered().filter(collection=collection).by_question()

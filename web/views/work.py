@@ -1,4 +1,4 @@
-"""What is being taken in or changed, and what has just been."""
+"""Running and recent jobs for the library page."""
 
 import re
 from collections.abc import Sequence

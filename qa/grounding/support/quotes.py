@@ -26,7 +26,7 @@ MAX_ALIGNED_WORDS = 150
 
 
 class Comparison(NamedTuple):
-    """How a claim relates to a source sentence.
+    """A claim compared with a source sentence.
 
     Attributes:
         likeness: Share of the claim's words found in the source in the same order, in [0, 1].

@@ -47,7 +47,7 @@ _RANKS: dict[Verdict, int] = {"supported": 3, "partial": 2, "contradicted": 1, "
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """How well sentences support a claim.
+    """Verdict on a claim, given the sentences of a source.
 
     Attributes:
         verdict: ``contradicted`` if one is about the same thing and disagrees.
