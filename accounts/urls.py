@@ -1,8 +1,8 @@
 from django.urls import path
 
-from accounts.api.audit import AuditView
-from accounts.api.grants import AccessView, GrantView
-from accounts.api.resource import show_resource
+from accounts.api.audit_views import AuditView
+from accounts.api.grant_views import AccessView, GrantView
+from accounts.api.resource_views import show_resource
 from accounts.openid.resource import METADATA
 
 _METADATA = METADATA.removeprefix("/")

@@ -36,7 +36,7 @@ from qa.grounding.support.verdict import (
     share_covered,
 )
 from qa.grounding.support.words import read_words
-from qa.search.rerankers.cross_encoder import CrossEncoderReranker
+from qa.search.rerankers.cross_encoder_reranker import CrossEncoderReranker
 
 SUPPORT, CONTRADICT, NEITHER = "SUPPORT", "CONTRADICT", "NEITHER"
 

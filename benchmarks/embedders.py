@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from corpus.embedders.late_interaction import TokenEmbedder
 from corpus.embedders.onnx import OnnxEmbedder
 from corpus.embedders.sentence_transformer import SentenceTransformerEmbedder
-from qa.search.rerankers.cross_encoder import CrossEncoderReranker
+from qa.search.rerankers.cross_encoder_reranker import CrossEncoderReranker
 
 WORDS = (
     "the refund is paid within ten days of a return when goods arrive in their original box and "

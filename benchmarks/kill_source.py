@@ -23,7 +23,7 @@ django.setup()
 from tests.paperless import TOKEN, Paperless, serve_paperless  # noqa: E402
 from tests.processes import finish, manage, own_database, read, wait_until  # noqa: E402
 
-START = "from corpus.watched.sources import sync_source; sync_source('office')"
+START = "from corpus.watched.due_syncs import sync_source; sync_source('office')"
 ENDED = "SELECT count(*) = 0 FROM corpus_job WHERE status IN ('queued', 'running')"
 BEGUN = "SELECT coalesce(sum(attempts), 0) FROM corpus_jobitem"
 STORED = "SELECT source_uri, raw_text FROM corpus_document WHERE status = 'completed'"

@@ -22,7 +22,7 @@ from corpus.access.principal import SYSTEM, acting_as  # noqa: E402
 from tests.processes import finish, manage, own_database, read, wait_until  # noqa: E402
 
 SYNC = (
-    "from corpus.jobs.kinds.sync import start_sync;"
+    "from corpus.jobs.kinds.sync_job import start_sync;"
     "from corpus.ingestion.file_sync import SyncOptions;"
     "from corpus.models import Collection;"
     "options = SyncOptions(paths=({folder!r},), mirror=True);"

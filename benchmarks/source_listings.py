@@ -20,11 +20,11 @@ django.setup()
 
 from pydantic import SecretStr  # noqa: E402
 
-from corpus.sources.base import Source  # noqa: E402
 from corpus.sources.mail.folder import MailSource  # noqa: E402
 from corpus.sources.mail.maildir import Maildir  # noqa: E402
 from corpus.sources.mail.mbox import Mbox  # noqa: E402
 from corpus.sources.paperless import Paperless, Settings  # noqa: E402
+from corpus.sources.source import Source  # noqa: E402
 from tests.mails import mail, write_mbox  # noqa: E402
 from tests.paperless import TOKEN, serve_paperless  # noqa: E402
 

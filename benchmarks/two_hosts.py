@@ -47,7 +47,7 @@ for host, port in [("{0}", {1}), ("{0}", {2}), ("127.0.0.1", {2}), ("1.1.1.1", 4
         print("does not reach", host, port, "-", exc.strerror or exc)
 """
 MAP = (
-    "from corpus.jobs.kinds.collection_map import start_map; from corpus.models import Collection;"
+    "from corpus.jobs.kinds.map_job import start_map; from corpus.models import Collection;"
     "start_map(Collection.objects.get_named('default'))"
 )
 

@@ -1,7 +1,7 @@
 """Declare endpoints beside their views: name, required scope, cost and documentation.
 
 Each view declares its methods with ``@endpoint``. The OpenAPI document, access control, admission
-and the audit log read the declarations from the URLconf (``pkb.http.endpoints``).
+and the audit log read the declarations from the URLconf (``pkb.http.endpoint_lookup``).
 """
 
 from collections.abc import Callable, Mapping

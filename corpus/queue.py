@@ -15,7 +15,7 @@ from procrastinate.contrib.django.models import ProcrastinateJob, ProcrastinateW
 
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.models import Job
-from corpus.models.installations import Installation
+from corpus.models.installation import Installation
 from corpus.postgres.prepared import fetch_prepared
 
 QUEUE = "pkb"

@@ -11,8 +11,8 @@ from django.utils import timezone
 from corpus.crawl.scope import host_of, normalize_url
 from corpus.errors import FetchingOff, InvalidInput, NotFetched, SiteNotFound
 from corpus.jobs.history import delete_old_jobs
-from corpus.jobs.kinds.crawl import start_crawl
-from corpus.jobs.kinds.edit import Act, start_edit
+from corpus.jobs.kinds.crawl_job import start_crawl
+from corpus.jobs.kinds.edit_job import Act, start_edit
 from corpus.jobs.run import run_jobs_now
 from corpus.jobs.states import cancel_job
 from corpus.models import Collection, Document, Job, Site

@@ -40,7 +40,7 @@ from corpus.queue import (
 )
 from corpus.sites import refresh_due_sites
 from corpus.token_vectors import background_embedder, delete_stale_token_vectors, fill_token_vectors
-from corpus.watched.sources import start_due_syncs
+from corpus.watched.due_syncs import start_due_syncs
 
 log = structlog.get_logger(__name__)
 

@@ -1,6 +1,7 @@
 """Names of spans and metrics, and functions to record them.
 
-This module uses only the OpenTelemetry API, which does nothing until ``pkb.telemetry`` sets it up.
+This module uses only the OpenTelemetry API, which does nothing until ``pkb.telemetry_setup`` sets
+it up.
 Spans never contain text of questions or documents.
 """
 

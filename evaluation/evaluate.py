@@ -16,7 +16,7 @@ from evaluation.figures import count_by_kind, measure_all, measure_thresholds, m
 from evaluation.index import IndexedDataset, index_dataset
 from evaluation.results import ANSWERS, CLAIMS, FOREIGN, RETRIEVAL, Observation, Result
 from evaluation.runs import pair_claims, run_claims, run_queries, run_questions
-from qa.configuration import DECIDING_SETTINGS
+from qa.configuration_hash import DECIDING_SETTINGS
 from qa.context import build_context, default_answerer_name
 
 # Settings stored with each result, by environment name: chunking and answering.

@@ -19,7 +19,7 @@ from evaluation.reader_model import Outputs, ReaderModel
 from evaluation.reader_rows import ReaderRow
 from evaluation.results import Progress
 from qa.readers.adapter import Weights
-from qa.readers.cross_encoder import MOST_SPAN_TOKENS, Pair, encode_pairs
+from qa.readers.cross_encoder_reader import MOST_SPAN_TOKENS, Pair, encode_pairs
 from qa.readers.quantized_graph import QuantizedGraph
 
 if TYPE_CHECKING:

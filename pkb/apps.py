@@ -18,6 +18,6 @@ class PkbConfig(AppConfig):
         from pkb import checks  # noqa: F401, PLC0415  (it registers them)
 
         if settings.PKB_OTEL_EXPORTER != "none":
-            from pkb.telemetry import set_up  # noqa: PLC0415  (its imports cost half a second)
+            from pkb.telemetry_setup import set_up  # noqa: PLC0415  (its imports cost half a second)
 
             set_up()

@@ -15,9 +15,9 @@ from django.db import connections  # noqa: E402
 
 from pkb.databases import set_request_timeouts  # noqa: E402
 from pkb.http.admission import AdmissionMiddleware, body_limits, queue_limits  # noqa: E402
-from pkb.http.endpoints import MCP  # noqa: E402
+from pkb.http.endpoint_lookup import MCP  # noqa: E402
 from pkb.preload import start_loading  # noqa: E402
-from pkb.telemetry import set_up  # noqa: E402  (needs the settings)
+from pkb.telemetry_setup import set_up  # noqa: E402  (needs the settings)
 from qa.api.mcp.transport import serve_mcp  # noqa: E402
 
 # Interval at which threads yield the interpreter lock, so that the event loop is not blocked by

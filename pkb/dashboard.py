@@ -12,8 +12,8 @@ from unfold.sites import UnfoldAdminSite
 from corpus.catalogue import count_stored
 from corpus.models import Document, Job
 from pkb.backup.rotation import Backups
-from pkb.status.standby import Standby
-from pkb.status.state import State, read_state
+from pkb.status.service_status import State, read_state
+from pkb.status.standby_status import Standby
 from qa import models
 from qa.models import Feedback
 

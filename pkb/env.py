@@ -19,9 +19,9 @@ from pydantic import (
 )
 from pydantic_settings import SettingsConfigDict
 
-from corpus.sources.configuration import SourceSettings, read_sources
+from corpus.sources.source_settings import SourceSettings, read_sources
 from pkb.server_env import BASE_DIR, ServerEnv
-from pkb.watched_folders import parse_watched_folders
+from pkb.watch_setting import parse_watched_folders
 
 DOTENV = BASE_DIR / ".env"
 

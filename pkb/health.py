@@ -21,8 +21,8 @@ from corpus.catalogue import Totals, count_stored
 from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import NotReady
 from pkb.preload import are_models_loaded, is_lm_loaded
-from pkb.status.state import DATABASE_ERRORS
-from qa.configuration import INSTALLATION_HEADER, installation_sha256
+from pkb.status.service_status import DATABASE_ERRORS
+from qa.configuration_hash import INSTALLATION_HEADER, installation_sha256
 
 # Seconds for which results for anonymous callers are cached.
 ANONYMOUS_CACHE_S = 1

@@ -99,11 +99,11 @@ def rerankers(env: Env) -> Catalogue:
     threads = {"threads": env.pkb_model_threads}
     return {
         CROSS_ENCODER: {
-            "BACKEND": "qa.search.rerankers.cross_encoder.CrossEncoderReranker",
+            "BACKEND": "qa.search.rerankers.cross_encoder_reranker.CrossEncoderReranker",
             "OPTIONS": {"model": CROSS_ENCODER, **threads},
         },
         LATE_INTERACTION: {
-            "BACKEND": "qa.search.rerankers.late_interaction.LateInteractionReranker",
+            "BACKEND": "qa.search.rerankers.late_interaction_reranker.LateInteractionReranker",
             "OPTIONS": {
                 "model": LATE_INTERACTION,
                 "keeps_vectors": env.pkb_token_vectors != "off",  # noqa: S105 (no secret)
@@ -119,7 +119,7 @@ def rerankers(env: Env) -> Catalogue:
                 "timeout_s": env.pkb_model_timeout_s,
             },
         },
-        "none": {"BACKEND": "qa.search.rerankers.identity.IdentityReranker"},
+        "none": {"BACKEND": "qa.search.rerankers.identity_reranker.IdentityReranker"},
     }
 
 
@@ -133,7 +133,7 @@ def token_embedders(env: Env) -> Catalogue:
 def readers(env: Env, *, cache_dir: Path) -> Catalogue:
     """Return the readers; merged graphs are stored in ``cache_dir``."""
     shared = {"model": CROSS_ENCODER, "cache_dir": str(cache_dir), "threads": env.pkb_model_threads}
-    backend = "qa.readers.cross_encoder.CrossEncoderReader"
+    backend = "qa.readers.cross_encoder_reader.CrossEncoderReader"
     own = str(BASE_DIR / "qa" / "readers" / f"{READER}.safetensors")
     return {
         READER: {"BACKEND": backend, "OPTIONS": {"adapter": own, **shared}},
@@ -142,7 +142,7 @@ def readers(env: Env, *, cache_dir: Path) -> Catalogue:
             "PATTERN": r"(?P<adapter>.+\.safetensors)",
             "OPTIONS": shared,
         },
-        "none": {"BACKEND": "qa.readers.sentences.SentenceReader"},
+        "none": {"BACKEND": "qa.readers.sentence_reader.SentenceReader"},
     }
 
 

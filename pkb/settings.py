@@ -25,7 +25,7 @@ from pkb.model_catalogue import (
 )
 from pkb.secret_key import read_secret_key
 from pkb.server_env import BASE_DIR
-from pkb.watched_folders import parse_watched_folders
+from pkb.watch_setting import parse_watched_folders
 
 env = read_env()
 
@@ -95,7 +95,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "pkb.http.middleware.PolicyMiddleware",
     "pkb.http.access.AccessMiddleware",
-    "web.errors.PageErrorMiddleware",
+    "web.error_pages.PageErrorMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
 TEMPLATES: list[dict[str, Any]] = [

@@ -15,9 +15,9 @@ from django.db import connection, transaction
 
 from corpus.access.principal import SYSTEM, acting_as, current_principal
 from corpus.models import Collection, CollectionChange, Version
-from qa.configuration import configuration_sha256
+from qa.configuration_hash import configuration_sha256
 from qa.context import QAContext
-from qa.state import QAInput
+from qa.graph_state import QAInput
 from qa.types import Answer
 
 if TYPE_CHECKING:

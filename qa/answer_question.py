@@ -21,12 +21,12 @@ from qa.answer_cache import find_slot
 from qa.answer_store import record_answer
 from qa.concurrency import Listener, answering_slot
 from qa.context import QAContext
+from qa.graph_state import QAInput
 from qa.intent import IntentKind
 from qa.language_model import VerifiedDraft
 from qa.search.display import add_page_numbers, show_units
 from qa.search.hybrid import VersionPinnedRetriever
 from qa.search.selected_text import SelectedText
-from qa.state import QAInput
 from qa.types import Answer, Draft, Exchange, Passage, Query
 
 

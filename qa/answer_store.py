@@ -13,7 +13,7 @@ from accounts.audit import record_question
 from corpus.errors import AnswerNotFound, InvalidInput
 from corpus.models import Chunk, Collection, Document
 from qa import models
-from qa.configuration import configuration_sha256
+from qa.configuration_hash import configuration_sha256
 from qa.context import EXTRACTIVE
 from qa.models import ERASED_ANSWER, ERASED_CITATION, Feedback
 from qa.types import Answer, Citation, ClosePassage, Draft, Passage

@@ -23,12 +23,13 @@ from langgraph.runtime import Runtime
 
 from corpus.telemetry import Step, span
 from qa.context import EXTRACTIVE, QAContext
+from qa.graph_state import AnsweredPart, QAInput, QAState
 from qa.grounding.outline import Section, summarize_outline
 from qa.grounding.parts import join_answers
 from qa.intent import Intent, IntentKind, classify, is_greeting
 from qa.language_model import draft_and_verify, expand_question, rewrite_question
 from qa.readers import READ_LEAST, read_passages
-from qa.search.documents import (
+from qa.search.document_search import (
     choose_mentions,
     find_by_name,
     mentions,
@@ -38,7 +39,6 @@ from qa.search.documents import (
     speaks_of,
 )
 from qa.search.hybrid import VersionPinnedRetriever
-from qa.state import AnsweredPart, QAInput, QAState
 from qa.types import CLOSEST_COUNT, Answer, Passage, Query
 
 Update = dict[str, Any]

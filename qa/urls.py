@@ -1,18 +1,18 @@
 from django.urls import path
 
-from qa.api import answers, claims, conversations, search, sessions
+from qa.api import answer_views, claim_views, conversation_views, search_views, session_views
 
 urlpatterns = [
-    path("answer", answers.AnswerView.as_view(), name="answer"),
-    path("answers/<uuid:answer_id>", answers.StoredAnswerView.as_view(), name="stored-answer"),
-    path("answers/<uuid:answer_id>/feedback", answers.FeedbackView.as_view(), name="feedback"),
-    path("search", search.SearchView.as_view(), name="search"),
-    path("query", search.IndexQueryView.as_view(), name="query"),
-    path("claims/verify", claims.VerifyClaimView.as_view(), name="verify-claim"),
-    path("ask", sessions.AskView.as_view(), name="ask"),
-    path("ask-selected", sessions.AskSelectedView.as_view(), name="ask-selected"),
-    path("sessions", conversations.SessionsView.as_view(), name="sessions"),
-    path("sessions/<uuid:session_id>", conversations.SessionView.as_view(), name="session"),
-    path("chat", sessions.ChatView.as_view(), name="chat"),
-    path("chat/<uuid:chat_id>", sessions.ChatEventsView.as_view(), name="chat-events"),
+    path("answer", answer_views.AnswerView.as_view(), name="answer"),
+    path("answers/<uuid:answer_id>", answer_views.StoredAnswerView.as_view(), name="stored-answer"),
+    path("answers/<uuid:answer_id>/feedback", answer_views.FeedbackView.as_view(), name="feedback"),
+    path("search", search_views.SearchView.as_view(), name="search"),
+    path("query", search_views.IndexQueryView.as_view(), name="query"),
+    path("claims/verify", claim_views.VerifyClaimView.as_view(), name="verify-claim"),
+    path("ask", session_views.AskView.as_view(), name="ask"),
+    path("ask-selected", session_views.AskSelectedView.as_view(), name="ask-selected"),
+    path("sessions", conversation_views.SessionsView.as_view(), name="sessions"),
+    path("sessions/<uuid:session_id>", conversation_views.SessionView.as_view(), name="session"),
+    path("chat", session_views.ChatView.as_view(), name="chat"),
+    path("chat/<uuid:chat_id>", session_views.ChatEventsView.as_view(), name="chat-events"),
 ]

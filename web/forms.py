@@ -8,7 +8,7 @@ from django.http import QueryDict
 
 from corpus.access.principal import Scope
 from corpus.errors import InvalidInput
-from corpus.jobs.kinds.edit import MAX_DOCUMENTS, Act
+from corpus.jobs.kinds.edit_job import MAX_DOCUMENTS, Act
 from corpus.lexical import ENGLISH, LANGUAGES
 from corpus.loaders.registry import FORMATS
 from corpus.models import (

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from qa.notices import UNANSWERED
-from web.turns import DISAGREEMENT, ERASED, OCR_UNSURE, SHARED_WORDS, Card, Source, Turn
+from web.answer_presenter import DISAGREEMENT, ERASED, OCR_UNSURE, SHARED_WORDS, Card, Source, Turn
 
 
 def conversation_as_markdown(name: str, turns: Iterable[Turn]) -> str:

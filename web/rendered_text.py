@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from web.light_markup import LIGHT, read_light_markup
 from web.markdown import Element, Part, Piece, read_markdown
-from web.tables import WITH_TABLES, read_tables
+from web.text_tables import WITH_TABLES, read_tables
 
 MARKDOWN = "text/markdown"
 

@@ -17,6 +17,7 @@ from corpus.ingestion.file_scan import (
     error_reason,
     rejection_reason,
 )
+from corpus.ingestion.file_selection import Selection
 from corpus.ingestion.includes import read_with_includes
 from corpus.ingestion.ingest import ingest_file
 from corpus.ingestion.outcomes import ItemResult, Outcome
@@ -26,7 +27,6 @@ from corpus.ingestion.placeholders import (
     mark_gone,
     mark_processing,
 )
-from corpus.ingestion.selection import Selection
 from corpus.ingestion.store import Attributes, tags_by_rules
 from corpus.models import Collection, Document
 from corpus.roots.safe_open import SymlinkFound, is_folder

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from corpus.embedders import get_embedder
 from corpus.errors import EmptyDocument, TextTooLong, TextTooShort
-from corpus.ingestion.chunks import cut_chunks
+from corpus.ingestion.chunking import cut_chunks
 from corpus.ingestion.normal_form import Outline, join_blocks
 from corpus.ingestion.store import (
     Attributes,

@@ -29,7 +29,7 @@ from corpus.ingestion.placeholders import store_failure
 from corpus.ingestion.store import Attributes, StoredDocument, clean_attribute, valid_tags
 from corpus.models import Collection, Document
 from corpus.querysets import DocumentQuerySet
-from corpus.sources.base import EntryContent, EntryFile
+from corpus.sources.source import EntryContent, EntryFile
 from corpus.times import is_storable_time
 
 # Key in a document's metadata of its source, the URI of its entry, and the version that was read.

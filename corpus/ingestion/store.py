@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.errors import CollectionNotFound, DuplicateDocument
-from corpus.ingestion.chunks import NewChunk
+from corpus.ingestion.chunking import NewChunk
 from corpus.ingestion.file_scan import FileContent
 from corpus.ingestion.normal_form import Outline, clean_json, clean_line
 from corpus.ingestion.uploaded_files import delete_uploads_on_commit, path_of

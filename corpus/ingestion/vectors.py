@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from corpus.embedders import Embedder, embed_passages, get_embedder
 from corpus.errors import BackendError
-from corpus.ingestion.chunks import NewChunk, embedder_input
+from corpus.ingestion.chunking import NewChunk, embedder_input
 from corpus.models import Chunk, Collection, Document, Embedding, Job, JobItem
 from corpus.queue import enqueue_job
 from corpus.telemetry import Step, span

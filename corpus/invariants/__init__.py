@@ -6,8 +6,8 @@
 
 from collections.abc import Iterator
 
-from corpus.invariants.checks import Violation
-from corpus.invariants.runs import Invariants, Step, Verification
+from corpus.invariants.document_checks import Violation
+from corpus.invariants.run_checks import Invariants, Step, Verification
 from corpus.invariants.texts import Quotes
 
 __all__ = ["Invariants", "Quotes", "Step", "Verification", "Violation", "find_violations"]

@@ -8,7 +8,7 @@ from django.db import DatabaseError
 
 from corpus.errors import PkbError
 from corpus.invariants import repair_actions
-from corpus.invariants.checks import Violation
+from corpus.invariants.document_checks import Violation
 from corpus.models import Chunk, Collection, Document, Embedding
 
 

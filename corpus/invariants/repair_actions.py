@@ -11,13 +11,13 @@ from django.db import connection, transaction
 
 from corpus.embedders import get_embedder
 from corpus.errors import PkbError
-from corpus.ingestion.chunks import cut_chunks
+from corpus.ingestion.chunking import cut_chunks
 from corpus.ingestion.normal_form import Outline
 from corpus.ingestion.store import Attributes, Version, lock_names, store_document
 from corpus.ingestion.vectors import Encoded, queue_completion
 from corpus.invariants import counts
 from corpus.invariants.batches import VECTORS
-from corpus.invariants.words import DIFFERENCES, UNUSED
+from corpus.invariants.word_checks import DIFFERENCES, UNUSED
 from corpus.lexical import character_ngrams, drop_unused_words, read_words
 from corpus.models import Chunk, Collection, Document, Embedding, Job, TokenVectors
 from corpus.models.document_counts import lock_document_counts

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from corpus.invariants.runs import Checkpoint
+from corpus.invariants.run_checks import Checkpoint
 from corpus.models import DEFAULT_COLLECTION, Collection
 
 

@@ -14,10 +14,10 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import QuerySet
 
-from corpus.ingestion.chunks import embedder_input
+from corpus.ingestion.chunking import embedder_input
 from corpus.ingestion.normal_form import Outline
 from corpus.invariants.batches import Batch
-from corpus.invariants.checks import Violation
+from corpus.invariants.document_checks import Violation
 from corpus.lexical import character_ngrams
 from corpus.models import Document
 from corpus.token_vectors import ranked_text

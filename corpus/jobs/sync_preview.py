@@ -15,7 +15,7 @@ from corpus.ingestion.file_sync import (
     known_result,
 )
 from corpus.ingestion.outcomes import ItemResult, Outcome
-from corpus.jobs.kinds.sync import ListedFile, find_deleted_files, inspect_file, known_documents
+from corpus.jobs.kinds.sync_job import ListedFile, find_deleted_files, inspect_file, known_documents
 from corpus.models import Collection, Document
 
 

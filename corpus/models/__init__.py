@@ -19,8 +19,7 @@ from django.utils import timezone
 from pgvector.django import HalfVectorField
 
 from corpus.lexical import ENGLISH, LANGUAGES
-from corpus.models.collection_maps import CollectionMap
-from corpus.models.collections import (
+from corpus.models.collection import (
     DEFAULT_COLLECTION,
     MAX_QUALIFIED_NAME_CHARS,
     NAME_PATTERN,
@@ -30,18 +29,19 @@ from corpus.models.collections import (
     Tag,
     Version,
 )
+from corpus.models.collection_map import CollectionMap
 from corpus.models.document_counts import DocumentCount
-from corpus.models.dropped_files import DroppedFile
-from corpus.models.grants import CollectionAccess, Grant
-from corpus.models.idempotent_requests import IdempotentRequest
-from corpus.models.installations import Installation
-from corpus.models.jobs import Job, JobItem
-from corpus.models.rules import Rule
-from corpus.models.sites import Site, SitePage
+from corpus.models.dropped_file import DroppedFile
+from corpus.models.grant import CollectionAccess, Grant
+from corpus.models.idempotent_request import IdempotentRequest
+from corpus.models.installation import Installation
+from corpus.models.job import Job, JobItem
+from corpus.models.rule import Rule
+from corpus.models.site import Site, SitePage
 from corpus.models.term_counts import TermCount
-from corpus.models.token_vectors import TokenVectors
-from corpus.models.tombstones import Tombstone
-from corpus.models.watched_folders import WatchedFolder
+from corpus.models.token_vector import TokenVectors
+from corpus.models.tombstone import Tombstone
+from corpus.models.watched_folder import WatchedFolder
 from corpus.querysets import (
     ChunkQuerySet,
     DocumentQuerySet,

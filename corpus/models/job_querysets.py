@@ -10,7 +10,7 @@ from django.apps import apps
 from django.db import connection, models
 
 if TYPE_CHECKING:
-    from corpus.models.jobs import Job, JobItem  # noqa: F401
+    from corpus.models.job import Job, JobItem  # noqa: F401
 
 # First half of the key of the advisory lock that each running runner holds.
 RUNNER_LOCKS = 0x706B62

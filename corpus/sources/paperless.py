@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from corpus.errors import SourceUnavailable, TooLarge
-from corpus.sources.base import Entry, EntryContent, EntryFile
-from corpus.sources.configuration import SourceSettings
+from corpus.sources.source import Entry, EntryContent, EntryFile
+from corpus.sources.source_settings import SourceSettings
 from corpus.sources.web_client import WebClient
 
 PAGE_SIZE = 250

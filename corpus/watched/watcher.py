@@ -15,7 +15,7 @@ from corpus.access.principal import SYSTEM, acting_as
 from corpus.errors import PkbError
 from corpus.ingestion.outcomes import Outcome
 from corpus.jobs.history import delete_old_jobs
-from corpus.jobs.kinds.sync import BEING_WRITTEN, start_sync
+from corpus.jobs.kinds.sync_job import BEING_WRITTEN, start_sync
 from corpus.models import Job, WatchedFolder
 from corpus.roots.file_systems import mount_points_in
 from corpus.watched.changes import FolderWatcher

@@ -16,7 +16,7 @@ from corpus.atomic_files import sync_to_disk
 from corpus.ingestion.uploaded_files import path_of
 from corpus.jobs.uploads import uploads_of
 from corpus.models import Collection, Document
-from corpus.models.installations import FILES_ON_OTHER_HOST, Installation
+from corpus.models.installation import FILES_ON_OTHER_HOST, Installation
 from corpus.roots.host_marker import marker_folder
 from corpus.roots.shown_paths import uploads_folder
 from pkb.backup.manifest import (
@@ -33,7 +33,7 @@ from pkb.backup.manifest import (
     table_path,
 )
 from pkb.backup.rows import HashedFile, open_gzip, write_rows
-from pkb.backup.tables import Selection, Table, exported_tables
+from pkb.backup.table_selection import Selection, Table, exported_tables
 
 # Without synchronized scans, rows come in physical order, so mostly in order of insertion.
 _SNAPSHOT = """

@@ -14,7 +14,7 @@ from django.db.migrations.executor import MigrationExecutor
 from psycopg import sql
 
 from corpus.catalogue import ensure_default_collection
-from corpus.jobs.kinds.reembed import queue_lacking
+from corpus.jobs.kinds.reembed_job import queue_lacking
 from corpus.lexical import compact_term_counts
 from corpus.models import DEFAULT_COLLECTION, Collection, Job
 from corpus.models.document_counts import compact_document_counts
@@ -36,7 +36,8 @@ from pkb.backup.manifest import (
 )
 from pkb.backup.path_rewrite import rewrite_paths
 from pkb.backup.rows import read_rows
-from pkb.backup.selection import (
+from pkb.backup.table_selection import COLLECTION, CREATED_BY_MIGRATION, Selection, exported_tables
+from pkb.backup.validation import (
     USERS,
     IsTrusted,
     blanked_values,
@@ -44,7 +45,6 @@ from pkb.backup.selection import (
     require_trust,
     restrict_reading,
 )
-from pkb.backup.tables import COLLECTION, CREATED_BY_MIGRATION, Selection, exported_tables
 from pkb.management.atomic_migrations import Target, migrate_to
 
 # Tables with rows in an empty installation: those of migrations, and the collection `default`.

@@ -17,11 +17,11 @@ from accounts.client_ip import client_ip
 from corpus.access.principal import ANONYMOUS, SYSTEM, Principal, Scope, acting_as
 from corpus.api.outages import translate_error
 from corpus.errors import NotAllowed, NotLoggedIn, PkbError
-from pkb.http.audit import audit_request
-from pkb.http.endpoints import LOGIN, METRICS, SAFE_METHODS, find_endpoint, is_page
+from pkb.http.audit_middleware import audit_request
+from pkb.http.endpoint_lookup import LOGIN, METRICS, SAFE_METHODS, find_endpoint, is_page
 from pkb.http.exposure import is_local_request
 from pkb.http.problems import MEDIA_TYPE, problem_of
-from qa.api.openai.errors import openai_error
+from qa.api.openai.openai_errors import openai_error
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 

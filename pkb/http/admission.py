@@ -47,7 +47,7 @@ from corpus.endpoints import BodySize, Cost, Endpoint
 from corpus.errors import PkbError
 from pkb.http.access import authenticate_request
 from pkb.http.bodies import Body, BodyReader
-from pkb.http.endpoints import MCP, SAFE_METHODS, find_endpoint, is_page
+from pkb.http.endpoint_lookup import MCP, SAFE_METHODS, find_endpoint, is_page
 from pkb.http.exposure import PROXY_HEADERS
 from pkb.http.rejections import (
     RETRY_AFTER_S,

@@ -12,7 +12,7 @@ from django_structlog.middlewares import RequestMiddleware
 
 from accounts.client_ip import client_ip
 from corpus.api.origins import REFUSAL, is_cross_origin
-from pkb.http.endpoints import find_endpoint
+from pkb.http.endpoint_lookup import find_endpoint
 from pkb.http.problems import plain_problem
 
 

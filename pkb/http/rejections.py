@@ -10,9 +10,9 @@ from django.conf import settings
 from accounts.openid.resource import add_metadata
 from corpus.errors import NotLoggedIn
 from corpus.telemetry import refused_requests
-from pkb.http.endpoints import MCP
+from pkb.http.endpoint_lookup import MCP
 from pkb.http.problems import MEDIA_TYPE, problem
-from qa.api.openai.errors import openai_error
+from qa.api.openai.openai_errors import openai_error
 
 # Seconds in which a full queue of answers is processed on two cores.
 RETRY_AFTER_S = 2

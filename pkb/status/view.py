@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 from corpus.access.principal import Scope
 from corpus.endpoints import Endpoint, endpoint
 from corpus.postgres.standby import Reason
-from pkb.status.state import Problem, read_state
+from pkb.status.service_status import Problem, read_state
 
 
 class _Seconds(serializers.FloatField):

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 from django.conf import settings
 
-from qa.configuration import INSTALLATION_HEADER, installation_sha256
+from qa.configuration_hash import INSTALLATION_HEADER, installation_sha256
 
 # On one machine a connection takes less than a millisecond, and `/ready` a few.
 CONNECT_TIMEOUT_S = 0.5

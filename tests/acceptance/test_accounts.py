@@ -21,8 +21,8 @@ from accounts.models import ApiKey
 from corpus.access.principal import SYSTEM, Principal, Scope, current_principal
 from corpus.errors import NotAllowed, NotLoggedIn
 from corpus.models import Collection, Job
-from pkb.http.endpoints import list_operations
-from qa.api.mcp.server import build_server
+from pkb.http.endpoint_lookup import list_operations
+from qa.api.mcp.mcp_server import build_server
 from qa.api.mcp.transport import admit_agent, serve_mcp
 
 pytestmark = pytest.mark.django_db

@@ -213,7 +213,7 @@ def test_a_document_begins_with_its_links_and_keeps_its_line_breaks(
 def test_of_a_long_text_the_beginning_is_shown(
     admin_client: Client, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("corpus.admin.documents.TEXT_SHOWN_CHARS", 100)
+    monkeypatch.setattr("corpus.admin.document_admin.TEXT_SHOWN_CHARS", 100)
     stored = ingest(LIGHTHOUSE)
     url = reverse("admin:corpus_document_change", args=[stored.document_id])
     page = admin_client.get(url).content.decode()

@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 from corpus.ingestion.ingest import ingest_file
 from corpus.ingestion.store import Attributes
 from corpus.models import Collection, Document
-from qa.configuration import configuration_sha256
+from qa.configuration_hash import configuration_sha256
 from qa.models import Answer
 from qa.notices import GREETING, NOTHING_NEAR
 from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest, long_text

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError
 from django.db import connection
 
-from qa.configuration import installation_sha256
+from qa.configuration_hash import installation_sha256
 from qa.management.running_server import save_server_url
 from qa.notices import NOTHING_NEAR, UNSURE
 from qa.types import Answer
@@ -177,7 +177,7 @@ def test_ask_leaves_a_server_of_another_installation_alone(
     ingest(LIGHTHOUSE)
     whose = "qa.management.running_server.installation_sha256"
     monkeypatch.setattr(whose, lambda: "another")
-    monkeypatch.setattr("qa.api.answers.answer_question", answer_only_elsewhere)
+    monkeypatch.setattr("qa.api.answer_views.answer_question", answer_only_elsewhere)
     assert "Orsolya Quill" in run("ask", LIGHTHOUSE_QUESTION)[0]
 
 

@@ -15,7 +15,7 @@ from accounts.keys import create_key, revoke_key
 from accounts.models import ApiKey, Event
 from corpus.access.principal import Principal, acting_as
 from corpus.models import Document
-from qa.api.mcp import server
+from qa.api.mcp import mcp_server
 from tests.commands import run
 from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
 
@@ -94,7 +94,7 @@ def test_logins_and_keys_are_recorded_without_what_opens_them(ida: Any, key: str
 
 def test_what_agents_take_in_is_recorded(ida: Any) -> None:
     with acting_as(Principal(user_id=ida.pk)):
-        stored = server.ingest.__wrapped__(BAKERY)  # type: ignore[attr-defined]
+        stored = mcp_server.ingest.__wrapped__(BAKERY)  # type: ignore[attr-defined]
     assert recorded("action", "user_id", "subject") == [("ingest", ida.pk, stored["document_id"])]
 
 

@@ -28,7 +28,7 @@ from tests.acceptance.test_originals import (
     tide_tables,
 )
 from tests.unit.loaders.sample_files import Pdf
-from web.turns import read_turns
+from web.answer_presenter import read_turns
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
 

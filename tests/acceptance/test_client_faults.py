@@ -16,7 +16,7 @@ from rest_framework.test import APIClient
 from corpus.access.principal import bind_principal
 from corpus.characters import MAX_DEPTH
 from corpus.models import Document
-from qa.api.mcp.server import as_tool
+from qa.api.mcp.mcp_server import as_tool
 from tests.factories import LIGHTHOUSE, Ingest
 
 pytestmark = pytest.mark.django_db

@@ -11,7 +11,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from corpus.models import Chunk
-from pkb.http.endpoints import list_operations
+from pkb.http.endpoint_lookup import list_operations
 from tests.factories import LIGHTHOUSE, Ingest
 from tests.processes import OTHERS, ROOT, wait_for_others
 

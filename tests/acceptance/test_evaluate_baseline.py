@@ -56,7 +56,7 @@ def test_an_embedder_that_hashes_badly_is_seen(parts: Any) -> None:
     parts.PKB_EMBEDDING_MODEL = "hashing-2"
     # Words and the reranker make up for a bad embedder on a corpus this small.
     parts.PKB_FUSION_ALPHA = 1.0
-    identity = {"BACKEND": "qa.search.rerankers.identity.IdentityReranker"}
+    identity = {"BACKEND": "qa.search.rerankers.identity_reranker.IdentityReranker"}
     parts.PKB_RERANKERS = {**parts.PKB_RERANKERS, "none": identity}
     parts.PKB_RERANKER_MODEL = "none"
     fell, code = evaluate("retrieval")

@@ -15,7 +15,7 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 from corpus.catalogue import create_collection, delete_collection
 from corpus.errors import PkbError
 from corpus.invariants import find_violations
-from corpus.jobs.kinds.edit import start_edit
+from corpus.jobs.kinds.edit_job import start_edit
 from corpus.jobs.run import run_job_slice
 from corpus.loaders import load_file
 from corpus.models import Chunk, Collection, Document, Job, TermCount
@@ -23,7 +23,7 @@ from corpus.models.document_lists import SORTS, fetch_page
 from corpus.queue import RUN_JOB
 from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
-from web.failures import find_advice, shorten
+from web.error_advice import find_advice, shorten
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
 
@@ -181,7 +181,7 @@ def test_a_job_that_a_worker_left_to_the_page_waits_for_workers_again(
         ProcrastinateJob.objects.all()._raw_delete(using="default")
         return jobs
 
-    monkeypatch.setattr("web.views.bulk.start_edit", start_and_leave)
+    monkeypatch.setattr("web.views.bulk_pages.start_edit", start_and_leave)
     monkeypatch.setattr("corpus.jobs.run.RUN_NOW_S", -1)
     bulk(client, "tag", two, tags="coast")
     job = Job.objects.get()

@@ -20,7 +20,7 @@ from corpus.ingestion.uploaded_files import ORPHAN_AGE_S, save_upload
 from corpus.invariants import find_violations
 from corpus.jobs.run import run_job_slice
 from corpus.models import Collection, Document
-from pkb.http.endpoints import find_endpoint
+from pkb.http.endpoint_lookup import find_endpoint
 from qa.retention import purge
 from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest

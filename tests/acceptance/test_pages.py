@@ -10,12 +10,12 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from corpus.catalogue import create_collection, delete_collection, delete_document
-from corpus.jobs.kinds.collection_map import draw_map
+from corpus.jobs.kinds.map_job import draw_map
 from corpus.jobs.run import run_job_slice
 from corpus.models import Collection, Document, Job
 from qa.models import Answer, Feedback
 from tests.factories import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
-from web.views.documents import PAGE_CHARS
+from web.views.document_pages import PAGE_CHARS
 
 pytestmark = pytest.mark.django_db
 

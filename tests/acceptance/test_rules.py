@@ -15,7 +15,7 @@ from corpus.invariants import find_violations
 from corpus.jobs.run import run_job_slice
 from corpus.models import Document, Job, JobItem, Rule
 from corpus.rules import add_rule, save_configured_rules
-from pkb.http.endpoints import find_endpoint
+from pkb.http.endpoint_lookup import find_endpoint
 from qa.checks import check_configuration
 from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
 from tests.commands import run

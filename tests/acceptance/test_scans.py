@@ -16,7 +16,7 @@ from corpus.models import Collection, Document
 from qa import models
 from qa.api.serializers import StoredCitation
 from tests.unit.loaders.scanned_files import SENTENCES, packed, picture_of_text
-from web.turns import OCR_UNSURE, read_turns
+from web.answer_presenter import OCR_UNSURE, read_turns
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from corpus.models import DEFAULT_COLLECTION, Collection, Job
 from corpus.rules import add_rule
 from corpus.vector_index import ensure_vector_index
-from pkb.http.endpoints import list_operations
+from pkb.http.endpoint_lookup import list_operations
 from pkb.preload import question_models
 from qa.answer_question import answer_question
 from qa.context import build_context

@@ -9,7 +9,7 @@ from django.conf import settings
 from jsonschema_rs import Draft202012Validator
 from rest_framework.test import APIClient
 
-from pkb.http.endpoints import list_operations
+from pkb.http.endpoint_lookup import list_operations
 
 METHODS = {"get", "post", "put", "patch", "delete"}
 

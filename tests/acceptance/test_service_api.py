@@ -161,7 +161,7 @@ def test_an_unexpected_error_is_a_500_with_a_request_id(
     def fail(*args: Any, **kwargs: Any) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr("qa.api.answers.answer_question", fail)
+    monkeypatch.setattr("qa.api.answer_views.answer_question", fail)
     client = APIClient(raise_request_exception=False)
     response = client.get("/answer", {"q": "Who is it?"})
     assert response.status_code == 500

@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 from corpus.jobs.run import run_job_slice
 from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Chunk, Collection, Document, Job
-from qa.api.mcp.results import fetch_text, find_results
+from qa.api.mcp.tool_results import fetch_text, find_results
 from qa.models import Answer, Citation
 from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
 

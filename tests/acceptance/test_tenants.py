@@ -15,8 +15,8 @@ from accounts.authentication import principal_of
 from corpus.access.principal import ANONYMOUS, SYSTEM, Principal, acting_as
 from corpus.errors import PkbError
 from corpus.models import Document
-from pkb.http.endpoints import list_operations
-from qa.api.mcp.server import answer, fetch, search
+from pkb.http.endpoint_lookup import list_operations
+from qa.api.mcp.mcp_server import answer, fetch, search
 from tests.tenants import Tenant, call
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("login_required")]
@@ -130,7 +130,7 @@ def test_rows_are_hidden_even_where_a_filter_is_forgotten(
     ida: Tenant, otto: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     everything = lambda function: Q(pk__isnull=False)  # noqa: E731
-    monkeypatch.setattr("corpus.models.collections._is_among", everything)
+    monkeypatch.setattr("corpus.models.collection._is_among", everything)
     assert traces(otto, ida) == []
 
 

@@ -15,7 +15,7 @@ from django.db import connection
 from django.test import Client, override_settings
 
 from accounts.keys import create_key
-from corpus.models.installations import KEY_CHANGED, Installation
+from corpus.models.installation import KEY_CHANGED, Installation
 from tests.acceptance.test_chat_api import read
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION
 from tests.processes import MODELS, database_url, served

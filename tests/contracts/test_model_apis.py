@@ -15,7 +15,7 @@ from corpus.embedders.openai_api import OpenAIEmbedder
 from corpus.errors import BackendError, BackendUnavailable
 from qa.search.rerankers import rerankers
 from qa.search.rerankers.cohere_api import CohereReranker
-from qa.search.rerankers.late_interaction import LateInteractionReranker
+from qa.search.rerankers.late_interaction_reranker import LateInteractionReranker
 from tests.contracts.chat_server import (
     KEY,
     Behaviour,

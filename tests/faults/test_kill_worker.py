@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from corpus.ingestion.file_sync import SyncOptions
-from corpus.jobs.kinds import sync
+from corpus.jobs.kinds import sync_job
 from corpus.models import Collection
 from tests.drawing import examples
 from tests.factories import long_text
@@ -72,7 +72,7 @@ def assert_each_file_is_stored_once(folder: Path, database: str) -> None:
 def start_sync(folder: Path, database: str) -> None:
     """Queue a sync, as the API does."""
     with connected_to(name_of(database)):
-        sync.start_sync(
+        sync_job.start_sync(
             Collection.objects.get_named("default"), SyncOptions(paths=(str(folder),), mirror=True)
         )
 

@@ -17,7 +17,7 @@ from rest_framework.test import APIClient
 from corpus.access.principal import bind_principal
 from corpus.catalogue import create_collection, delete_collection, delete_document
 from corpus.errors import DuplicateDocument
-from corpus.jobs.kinds.reembed import switch_model
+from corpus.jobs.kinds.reembed_job import switch_model
 from corpus.models import Chunk, Collection, CollectionChange, Document, Embedding, Tag
 from corpus.tags import change_tags
 from qa.answer_cache import cache

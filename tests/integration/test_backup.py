@@ -32,7 +32,7 @@ from pkb.backup.export import export_to
 from pkb.backup.manifest import BackupError, read_manifest
 from pkb.backup.restore import migration_targets, restore_from
 from pkb.backup.rotation import make_backup, read_backups
-from pkb.backup.tables import (
+from pkb.backup.table_selection import (
     EXCLUDED,
     EXCLUDED_APPS,
     VECTOR_TABLES,

@@ -11,8 +11,8 @@ import pytest
 
 from corpus.jobs.run import run_job_slice
 from corpus.models import Document
-from corpus.sources import configuration
-from corpus.watched.sources import sync_source
+from corpus.sources import source_settings
+from corpus.watched.due_syncs import sync_source
 from tests.factories import BAKERY, LIGHTHOUSE
 
 PAGE = Path(__file__).parents[2] / "docs" / "guides" / "paperless-and-mail.md"
@@ -27,10 +27,10 @@ def test_the_documented_source_is_mirrored(
     module = ModuleType("journal_source")
     monkeypatch.setitem(sys.modules, module.__name__, module)
     exec(shown, module.__dict__)  # noqa: S102  (our own page)
-    monkeypatch.setitem(configuration.KINDS, "journal", module.__name__)
+    monkeypatch.setitem(source_settings.KINDS, "journal", module.__name__)
     journal, file = tmp_path / "journal.jsonl", tmp_path / "sources.yaml"
     file.write_text(f"- {{name: diary, kind: journal, path: {journal}}}")
-    settings.PKB_SOURCES = configuration.read_sources(file, environment={})
+    settings.PKB_SOURCES = source_settings.read_sources(file, environment={})
 
     def sync(**days: str) -> dict[str, str]:
         rows = ({"day": day, "text": text, "changed": text[:9]} for day, text in days.items())

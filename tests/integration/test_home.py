@@ -18,10 +18,10 @@ from corpus.ingestion import uploaded_files
 from corpus.ingestion.file_sync import SyncOptions
 from corpus.ingestion.uploaded_files import delete_dropped_files, delete_upload
 from corpus.invariants.files import find_in_files
-from corpus.jobs.kinds.sync import start_sync
+from corpus.jobs.kinds.sync_job import start_sync
 from corpus.jobs.uploads import start_upload
 from corpus.models import Collection, Document, DroppedFile, Job
-from corpus.models.installations import FILES_ON_OTHER_HOST, Installation
+from corpus.models.installation import FILES_ON_OTHER_HOST, Installation
 from corpus.queue import (
     DROP_FILES,
     FILL_PRIORITY,

@@ -16,7 +16,7 @@ from corpus.embedders import get_embedder
 from corpus.errors import BackendError, JobNotFound, JobStateConflict
 from corpus.ingestion.file_sync import SyncOptions
 from corpus.invariants import find_violations
-from corpus.jobs.kinds.sync import start_sync
+from corpus.jobs.kinds.sync_job import start_sync
 from corpus.jobs.leases import MAX_ATTEMPTS, claim_item, job_lock, register_runner
 from corpus.jobs.run import begin_job, run_job_slice
 from corpus.jobs.states import (

@@ -12,9 +12,9 @@ from pydantic import SecretStr
 from corpus.invariants import find_violations
 from corpus.jobs.run import run_job_slice
 from corpus.models import Document, Job
-from corpus.sources.configuration import SourceSettings
 from corpus.sources.mail import imap, maildir, mbox
-from corpus.watched.sources import sync_source
+from corpus.sources.source_settings import SourceSettings
+from corpus.watched.due_syncs import sync_source
 from tests.factories import BAKERY, LIGHTHOUSE
 from tests.imap_server import PASSWORD, USER, Account, serve_imap
 from tests.mails import ANSWER, FIRST, OTHER, mail, three_mails, write_mbox

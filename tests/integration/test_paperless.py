@@ -14,7 +14,7 @@ from corpus.jobs.states import retry_job
 from corpus.models import Chunk, Document, Job, JobItem
 from corpus.sources import web_client
 from corpus.sources.paperless import Settings
-from corpus.watched.sources import source_states, start_due_syncs, sync_source
+from corpus.watched.due_syncs import source_states, start_due_syncs, sync_source
 from tests.factories import BAKERY, LIGHTHOUSE
 from tests.paperless import TOKEN, Paperless, serve_paperless
 
@@ -306,9 +306,9 @@ def test_a_job_that_was_broken_off_goes_on_to_the_exact_mirror(paperless: Paperl
     assert 0 < len(stored()) < 4
     assert list(find_violations()) == []
     # Another process, which has listed nothing.
-    from corpus.jobs.kinds import source  # noqa: PLC0415
+    from corpus.jobs.kinds import source_job  # noqa: PLC0415
 
-    source._close(job.pk)
+    source_job._close(job.pk)
     del paperless.documents[4], paperless.files[4]
     assert run_job_slice(job.pk)
     job = sync()

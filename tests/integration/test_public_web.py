@@ -16,7 +16,7 @@ from rest_framework.test import APIClient
 
 from corpus import public_web
 from corpus.errors import FetchingOff, NotFetched, Redirected, TooLarge
-from corpus.ingestion import urls
+from corpus.ingestion import web_addresses
 from corpus.invariants import find_violations
 from corpus.models import Document
 from corpus.public_web import MAX_REDIRECTS, fetch, is_public_ip
@@ -307,7 +307,7 @@ def test_the_door_says_why_nothing_came(
 def test_the_door_waits_for_an_address_as_long_as_it_says(
     site: Site, send: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(urls, "FETCH_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(web_addresses, "FETCH_TIMEOUT_S", 0.2)
     site.pages["/slow"] = lambda handler: sleep(1)
     reply = send(f"{site.url}/slow")
     assert (reply.status_code, "ReadTimeout" in reply.json()["detail"]) == (422, True)

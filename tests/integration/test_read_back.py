@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from rest_framework import serializers
 from rest_framework.test import APIClient
 
-from corpus.api import collections, fields, ingest
+from corpus.api import collection_views, fields, ingest_views
 from corpus.models import Collection
 from corpus.vector_index import ensure_vector_index
 from pkb.preload import question_models
-from qa.api import answers, sessions
+from qa.api import answer_views, session_views
 from qa.models import Answer
 from tests.drawing import examples
 from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION, ingest_text_of
@@ -122,28 +122,28 @@ WRITES = {
         st.fixed_dictionaries(
             {"text": long_texts}, optional={"title": texts, "tags": st.just(["drawn"])}
         )
-        | body_for(ingest.IngestText),
+        | body_for(ingest_views.IngestText),
         send_json("post", "/ingest"),
     ),
-    "a file": (body_for(ingest.IngestFile), send_form("/ingest")),
+    "a file": (body_for(ingest_views.IngestFile), send_form("/ingest")),
     "a collection": (
-        named("name") | body_for(collections.CollectionInput),
+        named("name") | body_for(collection_views.CollectionInput),
         send_json("post", "/collections"),
     ),
     "an index": (
-        named("index_name") | body_for(collections.IndexInput),
+        named("index_name") | body_for(collection_views.IndexInput),
         send_json("post", "/create"),
     ),
     "a change": (
-        body_for(collections.CollectionUpdate),
+        body_for(collection_views.CollectionUpdate),
         send_json("patch", "/collections/default"),
     ),
     "feedback": (
-        body_for(answers.FeedbackInput),
+        body_for(answer_views.FeedbackInput),
         send_json("post", "/answers/{answer}/feedback"),
     ),
-    "a question": (body_for(sessions.AskInput), send_json("post", "/ask")),
-    "a selection": (body_for(sessions.AskSelectedInput), send_json("post", "/ask-selected")),
+    "a question": (body_for(session_views.AskInput), send_json("post", "/ask")),
+    "a selection": (body_for(session_views.AskSelectedInput), send_json("post", "/ask-selected")),
     "a pasted text": (pasted, send_form("/ui/library/paste")),
     "tags": (st.fixed_dictionaries({"tags": texts}), send_form("/ui/documents/{document}/tags")),
 }

@@ -18,7 +18,7 @@ from qa.concurrency import NullListener
 from qa.context import build_context
 from qa.conversations import read_passages
 from qa.models import Citation
-from qa.search import documents as documents_search
+from qa.search import document_search as documents_search
 from qa.search.hybrid import CandidateSearch
 from tests.database import held_up
 from tests.factories import ingest_text_of
@@ -34,7 +34,7 @@ from tests.histories.texts import (
 )
 from tests.integration.test_answer_cache import on_another_connection
 from tests.integration.test_erasure_races import answer_from
-from web.views import documents
+from web.views import document_pages
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -89,8 +89,8 @@ def test_a_page_of_a_document_reads_one_state_of_it(
     houses: Collection, monkeypatch: pytest.MonkeyPatch, of_it: str
 ) -> None:
     document_id = put(houses, 1).document_id
-    deleting = first_of(lambda: delete_document(UUID(document_id)), documents.slice_text)
-    monkeypatch.setattr(documents, "slice_text", deleting)
+    deleting = first_of(lambda: delete_document(UUID(document_id)), document_pages.slice_text)
+    monkeypatch.setattr(document_pages, "slice_text", deleting)
     address = f"/ui/documents/{document_id}{of_it}"
     shown = Client().get(address)
     assert shown.status_code == 200

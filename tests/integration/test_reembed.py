@@ -16,8 +16,8 @@ from corpus.embedders.hashed_words import HashingEmbedder
 from corpus.errors import BackendError, ModelNotReady
 from corpus.ingestion.vectors import complete_document
 from corpus.invariants import find_violations
-from corpus.jobs.kinds import reembed
-from corpus.jobs.kinds.reembed import count_lacking, roll_back, start_reembed, switch_model
+from corpus.jobs.kinds import reembed_job
+from corpus.jobs.kinds.reembed_job import count_lacking, roll_back, start_reembed, switch_model
 from corpus.jobs.leases import MAX_ATTEMPTS, claim_item, register_runner
 from corpus.jobs.run import begin_job, run_job_slice
 from corpus.jobs.states import cancel_job, retry_job
@@ -158,7 +158,7 @@ def test_switch_refuses_while_vectors_lack(notes: Collection) -> None:
 def test_switch_refuses_where_it_cannot_keep_up(
     notes: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reembed, "add_missing_vectors", lambda document, model: 0)
+    monkeypatch.setattr(reembed_job, "add_missing_vectors", lambda document, model: 0)
     with pytest.raises(ModelNotReady, match="chunks of 'notes'"):
         switch_model(notes, NEW)
     assert model_of(notes) == (OLD, 64, "", None)
@@ -181,7 +181,7 @@ def test_a_failed_job_is_taken_up_by_retry(
     notes: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(reembed, "enqueue_job", lambda job_id: None)
+        patch.setattr(reembed_job, "enqueue_job", lambda job_id: None)
         job = start_reembed(notes, NEW)
         assert job is not None
     job.items.update(attempts=MAX_ATTEMPTS)
@@ -251,7 +251,7 @@ def test_rollback_is_a_few_statements_and_loads_no_model(
     def refuse(name: str) -> Any:
         raise AssertionError(name)
 
-    monkeypatch.setattr(reembed, "get_embedder", refuse)
+    monkeypatch.setattr(reembed_job, "get_embedder", refuse)
     with CaptureQueriesContext(connection) as queries:
         assert roll_back(notes) is None
     assert len(queries) < 10

@@ -23,7 +23,7 @@ from pkb.databases import replica_settings
 from pkb.postgres import APPLICATION, OWNER
 from pkb.postgres.external.base import DatabaseWrapper
 from pkb.postgres.server import SUPERUSER, EmbeddedPostgres
-from pkb.status.state import read_state
+from pkb.status.service_status import read_state
 from pkb.status.view import ServiceStatus
 from qa.search.hybrid import HybridRetriever
 from qa.types import Query

@@ -7,7 +7,7 @@ import pytest
 
 from corpus.ingestion.file_sync import SyncOptions
 from corpus.invariants import find_violations
-from corpus.jobs.kinds.sync import plan_sync, start_sync
+from corpus.jobs.kinds.sync_job import plan_sync, start_sync
 from corpus.jobs.run import begin_job, run_job_slice
 from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Chunk, Collection, Document, Job

@@ -11,7 +11,7 @@ from corpus.catalogue import create_collection
 from corpus.errors import InvalidInput, RuleIsSet
 from corpus.ingestion import Attributes, ingest_file, ingest_text, reingest_document
 from corpus.invariants import find_violations
-from corpus.jobs.kinds.edit import start_tagging
+from corpus.jobs.kinds.edit_job import start_tagging
 from corpus.jobs.run import run_job_slice
 from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Chunk, Collection, Document, Rule

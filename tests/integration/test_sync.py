@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from corpus.errors import BackendError, OriginalChanged
-from corpus.ingestion.originals import read_original
+from corpus.ingestion.original_files import read_original
 from corpus.invariants import find_violations
 from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Chunk, Collection, Document, Job

@@ -16,7 +16,7 @@ from corpus.errors import BackendError
 from evaluation.reader_rows import ReaderRow
 from pkb import settings as configured
 from qa.readers.adapter import read_adapter
-from qa.readers.cross_encoder import CrossEncoderReader, as_reading, encode_pairs
+from qa.readers.cross_encoder_reader import CrossEncoderReader, as_reading, encode_pairs
 from qa.readers.quantized_graph import QuantizedGraph
 from qa.types import Reading
 

@@ -14,10 +14,10 @@ from corpus.access.principal import SYSTEM, acting_as
 from corpus.errors import NoRoomLeft, TooManyJobs
 from corpus.ingestion import move_to_collection, reingest_document
 from corpus.ingestion.file_sync import SyncOptions
-from corpus.jobs.kinds.collection_map import start_map
-from corpus.jobs.kinds.edit import Act, start_edit
-from corpus.jobs.kinds.source import start_source_sync
-from corpus.jobs.kinds.sync import start_sync
+from corpus.jobs.kinds.edit_job import Act, start_edit
+from corpus.jobs.kinds.map_job import start_map
+from corpus.jobs.kinds.source_job import start_source_sync
+from corpus.jobs.kinds.sync_job import start_sync
 from corpus.jobs.run import run_job_slice_for_creator
 from corpus.jobs.states import cancel_job, retry_job
 from corpus.jobs.uploads import start_upload

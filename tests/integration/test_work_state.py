@@ -20,8 +20,8 @@ from corpus.queue import (
 )
 from pkb.dashboard import describe_state
 from pkb.postgres.programs import PostgresDidNotStart
-from pkb.status import state as state_module
-from pkb.status.state import Problem, read_state
+from pkb.status import service_status as state_module
+from pkb.status.service_status import Problem, read_state
 from tests.standby import standby_at
 
 pytestmark = pytest.mark.django_db

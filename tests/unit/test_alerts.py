@@ -19,7 +19,7 @@ from prometheus_client import generate_latest
 
 from corpus import telemetry
 from corpus.queue import HEARTBEAT_TIMEOUT
-from pkb.status import state
+from pkb.status import service_status
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 PROMETHEUS = DEPLOY / "prometheus"
@@ -81,7 +81,7 @@ def test_each_panel_has_its_number_and_place() -> None:
 
 
 def test_what_the_status_calls_a_problem_has_an_alert_of_its_name() -> None:
-    named = {f"Pkb{problem.title().replace('_', '')}" for problem in state.Problem}
+    named = {f"Pkb{problem.title().replace('_', '')}" for problem in service_status.Problem}
     assert named <= set(ALERTS)
 
 
@@ -89,11 +89,11 @@ def test_alerts_have_the_bounds_of_the_status() -> None:
     def bound(alert: str) -> float:
         return float(ALERTS[alert].rsplit(maxsplit=1)[1])
 
-    assert bound("PkbQueueWaits") == state.LONGEST_WAIT.total_seconds()
-    assert bound("PkbDiskFills") == state.MIN_FREE_SHARE
+    assert bound("PkbQueueWaits") == service_status.LONGEST_WAIT.total_seconds()
+    assert bound("PkbDiskFills") == service_status.MIN_FREE_SHARE
     assert bound("PkbHomeUnserved") == HEARTBEAT_TIMEOUT.total_seconds()
-    assert bound("PkbStandbyBehind") == state.LONGEST_LAG.total_seconds()
-    assert f"> {state.BACKUP_INTERVALS} * backup_interval" in ALERTS["PkbBackupOld"]
+    assert bound("PkbStandbyBehind") == service_status.LONGEST_LAG.total_seconds()
+    assert f"> {service_status.BACKUP_INTERVALS} * backup_interval" in ALERTS["PkbBackupOld"]
 
 
 def test_every_alert_is_raised_in_a_test_of_promtool() -> None:

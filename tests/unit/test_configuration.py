@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from pkb import settings as configured
 from pkb.env import Env
 from pkb.model_catalogue import answerers, embedders, rerankers
-from qa.configuration import DECIDING_SETTINGS, configuration_sha256, read_configuration
+from qa.configuration_hash import DECIDING_SETTINGS, configuration_sha256, read_configuration
 from qa.context import LANGUAGE_MODEL
 
 EMBEDDER = "openai/text-embedding-3-small"

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from qa.search.documents import choose_mentions, mentions, point_to, speaks_of
+from qa.search.document_search import choose_mentions, mentions, point_to, speaks_of
 from qa.types import ClosePassage, Passage
 
 

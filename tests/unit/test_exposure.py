@@ -7,7 +7,7 @@ import pytest
 from accounts.client_ip import _warn_about_proxy, is_within, read_headers, resolve_client_ip
 from corpus.endpoints import Cost
 from pkb.http.admission import check_headers
-from pkb.http.endpoints import find_endpoint
+from pkb.http.endpoint_lookup import find_endpoint
 from pkb.http.exposure import Exposure, is_local_request
 from pkb.http.rejections import RequestRejected
 

@@ -12,7 +12,7 @@ from qa.intent import (
     is_greeting,
 )
 from qa.notices import GREETING, NOTHING_NEAR, UNNAMED, notice_of
-from qa.search.documents import find_by_name, find_main
+from qa.search.document_search import find_by_name, find_main
 from qa.types import Answer, Citation, Passage
 
 MANUAL = (

@@ -6,11 +6,11 @@ import pytest
 
 from corpus.errors import UnreadableFile
 from corpus.loaders import load_file
-from corpus.sources.base import EntryContent
 from corpus.sources.mail.folder import MailSource
 from corpus.sources.mail.mbox import Mbox
 from corpus.sources.mail.messages import read_thread
 from corpus.sources.mail.threads import MessageHead
+from corpus.sources.source import EntryContent
 from tests.mails import mail, write_mbox
 
 NESTED = b"".join(

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from qa.api.openai.answers import Reply
+from qa.api.openai.chat_answers import Reply
 from qa.api.openai.completions import Completion, part_deltas
 from qa.api.openai.reply_text import annotate
 from qa.notices import GREETING, NOTHING_NEAR

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from qa.api.openai.answers import find_question, read_history
+from qa.api.openai.chat_answers import find_question, read_history
 from qa.api.openai.reply_text import annotate
 from qa.notices import GREETING, NOTHING_NEAR, UNNAMED
 from qa.types import Exchange

@@ -5,11 +5,11 @@ from datetime import UTC, date, datetime
 import numpy as np
 import pytest
 
-from corpus.jobs.kinds.collection_map import project
-from corpus.jobs.kinds.edit import Act
+from corpus.jobs.kinds.edit_job import Act
+from corpus.jobs.kinds.map_job import project
 from corpus.models import Chunk, Document, Job
 from web.charts import AXIS, HEIGHT, MARGIN, day_bars, place_dot
-from web.marks import LabelledSpan, find_terms, lay_over
+from web.highlights import LabelledSpan, find_terms, lay_over
 from web.templatetags.pages import about, first_words, job_name, place_name, type_name
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from web.light_markup import read_light_markup
 from web.markdown import MOST_INLINE_CHARS, Element, Piece, read_markdown
 from web.rendered_text import MARKDOWN, Mark, render, visible_text
-from web.tables import read_tables
+from web.text_tables import read_tables
 
 PLAIN = "text/plain"
 # Elements with the attributes that each may have.

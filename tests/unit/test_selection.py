@@ -5,7 +5,13 @@ from pathlib import PurePath
 
 import pytest
 
-from corpus.ingestion.selection import MAX_KINDS, Selection, count_kinds, file_kind, skipped_message
+from corpus.ingestion.file_selection import (
+    MAX_KINDS,
+    Selection,
+    count_kinds,
+    file_kind,
+    skipped_message,
+)
 
 
 @pytest.mark.parametrize(

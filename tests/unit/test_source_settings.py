@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from corpus.errors import SourceUnavailable
-from corpus.sources.configuration import SourceSettings, read_sources
+from corpus.sources.source_settings import SourceSettings, read_sources
 from pkb.env import Env
 
 GIVEN = """

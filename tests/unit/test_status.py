@@ -13,10 +13,10 @@ from corpus.queue import Backlog, Worker
 from corpus.telemetry import Count, Gauge
 from pkb.backup.rotation import Backups
 from pkb.dashboard import describe_standby
-from pkb.status import standby as standby_module
-from pkb.status.metrics import CachedState, measure_state
-from pkb.status.standby import Standby, read_standby
-from pkb.status.state import Disk, Problem, State
+from pkb.status import standby_status as standby_module
+from pkb.status.gauges import CachedState, measure_state
+from pkb.status.service_status import Disk, Problem, State
+from pkb.status.standby_status import Standby, read_standby
 from tests.standby import standby_at
 
 NOW = datetime.now(UTC)
@@ -177,7 +177,7 @@ def test_cached_state_counts_from_the_end_of_a_slow_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = [0.0]
-    monkeypatch.setattr("pkb.status.metrics.monotonic", lambda: clock[0])
+    monkeypatch.setattr("pkb.status.gauges.monotonic", lambda: clock[0])
 
     def read() -> State:
         clock[0] += 5

@@ -9,16 +9,16 @@ from django import template
 from django.conf.locale import LANG_INFO
 from django.utils.formats import date_format
 
-from corpus.ingestion import originals
-from corpus.jobs.kinds.edit import Act
+from corpus.ingestion import original_files
+from corpus.jobs.kinds.edit_job import Act
 from corpus.loaders.ocr import OCR
 from corpus.loaders.registry import FORMATS
 from corpus.models import Job, JobItem, Site, WatchedFolder
 from corpus.roots.file_systems import filter_unmounted
 from corpus.roots.shown_paths import shown_path
-from web.failures import Advice, find_advice, shorten
+from web.error_advice import Advice, find_advice, shorten
 from web.rendered_text import MARKDOWN, visible_text
-from web.tables import WITH_TABLES
+from web.text_tables import WITH_TABLES
 
 register = template.Library()
 
@@ -114,13 +114,13 @@ def page_list(numbers: list[int]) -> str:
 @register.filter
 def has_file(document: Any) -> bool:
     """Return whether the original file can be opened."""
-    return originals.has_original(document)
+    return original_files.has_original(document)
 
 
 @register.filter
 def has_pages(document: Any) -> bool:
     """Return whether pages of its file can be shown."""
-    return originals.has_pages(document)
+    return original_files.has_pages(document)
 
 
 @register.filter

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils.timezone import is_naive, make_aware
 
-from accounts.api.audit import find_events
+from accounts.api.audit_views import find_events
 
 CHUNK_SIZE = 1_000
 

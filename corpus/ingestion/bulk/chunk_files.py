@@ -20,7 +20,7 @@ from pydantic import (
 
 from corpus.errors import BinaryText, UnreadableFile
 from corpus.ingestion.chunkers.sections import Span
-from corpus.ingestion.chunks import NewChunk
+from corpus.ingestion.chunking import NewChunk
 from corpus.ingestion.normal_form import Outline, normalize_text, pack_runs
 from corpus.ingestion.store import ATTRIBUTE_NAMES, Attributes, Version
 from corpus.times import EARLIEST, LATEST

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from corpus.embedders import get_embedder
 from corpus.errors import EmptyDocument, PkbError, TextTooLong, UnreadableFile
 from corpus.ingestion.bulk.chunk_files import DocumentEntry, FailedEntry, first_error
-from corpus.ingestion.chunks import cut_chunks
+from corpus.ingestion.chunking import cut_chunks
 from corpus.ingestion.file_scan import FoundFile, error_reason, printable
 from corpus.ingestion.includes import read_with_includes
 from corpus.ingestion.ingest import loader_limits

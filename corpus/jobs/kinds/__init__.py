@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from corpus.jobs.kinds.base import JobKind
-from corpus.jobs.kinds.collection_map import MapKind
-from corpus.jobs.kinds.crawl import CrawlKind
-from corpus.jobs.kinds.edit import EditKind
-from corpus.jobs.kinds.embed import EmbedKind
-from corpus.jobs.kinds.reembed import ReembedKind
-from corpus.jobs.kinds.source import SourceKind
-from corpus.jobs.kinds.sync import SyncKind
+from corpus.jobs.kinds.crawl_job import CrawlKind
+from corpus.jobs.kinds.edit_job import EditKind
+from corpus.jobs.kinds.embed_job import EmbedKind
+from corpus.jobs.kinds.job_kind import JobKind
+from corpus.jobs.kinds.map_job import MapKind
+from corpus.jobs.kinds.reembed_job import ReembedKind
+from corpus.jobs.kinds.source_job import SourceKind
+from corpus.jobs.kinds.sync_job import SyncKind
 from corpus.models import Job
 
 KINDS: Mapping[str, JobKind] = {

@@ -11,8 +11,8 @@ from django.core.management.base import BaseCommand
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from corpus.ingestion.file_selection import skipped_message
 from corpus.ingestion.outcomes import ItemResult, Outcome
-from corpus.ingestion.selection import skipped_message
 from corpus.models import Job, JobItem
 
 # Interval of progress lines without a terminal.

@@ -11,11 +11,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from corpus.errors import DuplicateDocument, PkbError
 from corpus.ingestion import Attributes, StoredDocument, ingest_text
 from corpus.ingestion.file_scan import find_files
+from corpus.ingestion.file_selection import count_kinds, skipped_message
 from corpus.ingestion.file_sync import SyncOptions, failed_result
 from corpus.ingestion.outcomes import ItemResult, Outcome
-from corpus.ingestion.selection import count_kinds, skipped_message
-from corpus.ingestion.urls import ingest_url
-from corpus.jobs.kinds.sync import start_sync
+from corpus.ingestion.web_addresses import ingest_url
+from corpus.jobs.kinds.sync_job import start_sync
 from corpus.jobs.states import cancel_abandoned_jobs
 from corpus.jobs.sync_preview import SyncPreview
 from corpus.management.commands._job_run import Interruption, run_job_here

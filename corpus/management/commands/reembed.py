@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import PkbError
-from corpus.jobs.kinds.reembed import count_lacking, roll_back, start_reembed, switch_model
+from corpus.jobs.kinds.reembed_job import count_lacking, roll_back, start_reembed, switch_model
 from corpus.jobs.leases import job_lock
 from corpus.jobs.run import begin_job, finish_job, run_items
 from corpus.management.commands._job_run import Interruption, run_in_processes

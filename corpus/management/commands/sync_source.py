@@ -10,13 +10,13 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from corpus.errors import SourceUnavailable
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.source_sync import documents_of
-from corpus.jobs.kinds.source import find_source, list_versions, open_source, plan_entries
+from corpus.jobs.kinds.source_job import find_source, list_versions, open_source, plan_entries
 from corpus.jobs.leases import job_lock
 from corpus.jobs.states import cancel_abandoned_jobs
 from corpus.management.commands._job_run import Interruption, run_job_here
 from corpus.management.commands._report import Report, line_of
-from corpus.sources.configuration import SourceSettings
-from corpus.watched.sources import collection_of, sync_source
+from corpus.sources.source_settings import SourceSettings
+from corpus.watched.due_syncs import collection_of, sync_source
 
 
 class Command(BaseCommand):

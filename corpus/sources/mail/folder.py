@@ -5,9 +5,9 @@ from hashlib import sha256
 from typing import Protocol
 
 from corpus.errors import SourceUnavailable, TooLarge
-from corpus.sources.base import Entry, EntryContent
 from corpus.sources.mail.messages import read_thread
 from corpus.sources.mail.threads import MessageHead, find_threads
+from corpus.sources.source import Entry, EntryContent
 
 
 class MailFolder(Protocol):

@@ -19,10 +19,10 @@ from imap_tools import (
 from pydantic import Field
 
 from corpus.errors import SourceUnavailable
-from corpus.sources.configuration import SourceSettings
 from corpus.sources.mail.folder import MailSource
 from corpus.sources.mail.heads import read_head
 from corpus.sources.mail.threads import MessageHead
+from corpus.sources.source_settings import SourceSettings
 
 # Timeout of one step of the connection.
 STEP_S = 60.0

@@ -10,10 +10,10 @@ from urllib.parse import quote
 from pydantic import Field
 
 from corpus.errors import SourceUnavailable
-from corpus.sources.configuration import SourceSettings
 from corpus.sources.mail.folder import MailSource
 from corpus.sources.mail.heads import MAX_HEAD_BYTES, read_head
 from corpus.sources.mail.threads import MessageHead
+from corpus.sources.source_settings import SourceSettings
 
 # Flags follow it in a name, and change.
 _FLAGS = ":"

@@ -17,8 +17,8 @@ from corpus.loaders.formats.email import (
     list_leaves,
     parse_message,
 )
-from corpus.sources.base import EntryContent, EntryFile
 from corpus.sources.mail.threads import MessageHead, bare_subject
+from corpus.sources.source import EntryContent, EntryFile
 
 # Limits of one message, and of a thread during ingestion.
 MAX_ATTACHMENTS = 100

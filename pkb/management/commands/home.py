@@ -2,7 +2,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from corpus.models.installations import FILES_ON_OTHER_HOST, Installation
+from corpus.models.installation import FILES_ON_OTHER_HOST, Installation
 
 
 class Command(BaseCommand):

@@ -23,7 +23,7 @@ class Command(BaseCommand):
     requires_system_checks = [CONFIGURATION]
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from qa.api.mcp.server import build_server  # noqa: PLC0415  (the import takes a second)
+        from qa.api.mcp.mcp_server import build_server  # noqa: PLC0415  (the import takes a second)
 
         principal = _admit()
         running = connect_server()

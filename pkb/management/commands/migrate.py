@@ -4,7 +4,7 @@ from django.core.management.commands import migrate
 
 from corpus.postgres.owner import as_owner
 from pkb.management.atomic_migrations import AtomicMigrations
-from pkb.postgres.grants import grant_to_application
+from pkb.postgres.role_grants import grant_to_application
 
 
 class Command(migrate.Command):

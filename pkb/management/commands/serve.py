@@ -11,7 +11,7 @@ from django.core.checks import ERROR
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
-from corpus.models.installations import FILES_ON_OTHER_HOST, KEY_CHANGED, Installation
+from corpus.models.installation import FILES_ON_OTHER_HOST, KEY_CHANGED, Installation
 from pkb.checks import check_exposure
 from pkb.http.exposure import Exposure
 from pkb.management.setup_link import print_setup_link

@@ -9,8 +9,8 @@ from typing import Any
 from django.conf import settings
 from django.db.backends.postgresql import base, client
 
-from pkb.postgres.principal import PrincipalMixin
 from pkb.postgres.server import EmbeddedPostgres
+from pkb.postgres.statement_principal import PrincipalMixin
 
 RECHECK_AFTER_S = 1.0
 

@@ -2,7 +2,7 @@
 
 from django.db.backends.postgresql import base
 
-from pkb.postgres.principal import PrincipalMixin
+from pkb.postgres.statement_principal import PrincipalMixin
 
 
 class DatabaseWrapper(PrincipalMixin, base.DatabaseWrapper):

@@ -111,7 +111,7 @@ def _admit_on_thread(headers: Mapping[str, str], peer: str) -> Principal:
 
 @cache
 def _server(scopes: frozenset[Scope]) -> Any:
-    from qa.api.mcp.server import build_server  # noqa: PLC0415
+    from qa.api.mcp.mcp_server import build_server  # noqa: PLC0415
 
     return build_server(scopes=scopes)
 

@@ -7,7 +7,7 @@ from django.http import StreamingHttpResponse
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from qa.api.openai.errors import ExceptionHandler, OpenAIError, in_openai_shape
+from qa.api.openai.openai_errors import ExceptionHandler, OpenAIError, in_openai_shape
 
 EVENT_STREAM = "text/event-stream"
 # One event, as JSON Schema: its data is JSON.

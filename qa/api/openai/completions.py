@@ -9,8 +9,8 @@ from typing import Any
 from asgiref.sync import sync_to_async
 
 from corpus.errors import PkbError
-from qa.api.openai.answers import Reply
-from qa.api.openai.errors import openai_error
+from qa.api.openai.chat_answers import Reply
+from qa.api.openai.openai_errors import openai_error
 from qa.api.openai.reply_text import Cited
 
 DONE = b"data: [DONE]\n\n"

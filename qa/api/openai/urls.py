@@ -1,8 +1,8 @@
 from django.urls import path, re_path
 
 from qa.api.openai import views
-from qa.api.openai.responses.views import ResponsesView
-from qa.api.openai.vector_stores.views import StoreSearchView, StoresView, StoreView
+from qa.api.openai.responses.response_views import ResponsesView
+from qa.api.openai.vector_stores.store_views import StoreSearchView, StoresView, StoreView
 
 urlpatterns = [
     path("models", views.ModelsView.as_view(), name="openai_models"),

@@ -13,12 +13,9 @@ from corpus.access.principal import Scope, bind_principal
 from corpus.endpoints import EXAMPLE_QUESTION, EXAMPLE_TEXT, Cost, Endpoint, endpoint
 from corpus.errors import Errors, ModelNotFound
 from corpus.models import Collection
-from qa.api.openai.answers import PREFIX, answer_messages, find_collection
 from qa.api.openai.base_view import EVENT, EVENT_STREAM, OpenAIView, stream_events
-from qa.api.openai.completions import begin_completion, stream_completion
-from qa.api.openai.embeddings import as_base64, embed_texts
-from qa.api.openai.rerank import rank_texts
-from qa.api.openai.serializers import (
+from qa.api.openai.chat_answers import PREFIX, answer_messages, find_collection
+from qa.api.openai.chat_serializers import (
     ChatCompletion,
     CompletionInput,
     EmbeddingInput,
@@ -28,6 +25,9 @@ from qa.api.openai.serializers import (
     RerankInput,
     RerankOutput,
 )
+from qa.api.openai.completions import begin_completion, stream_completion
+from qa.api.openai.embeddings import as_base64, embed_texts
+from qa.api.openai.rerank import rank_texts
 
 
 def _model(collection: Collection) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from corpus.errors import PkbError
 from corpus.models import DEFAULT_COLLECTION
 from corpus.tags import normalize_tags
-from qa.api.claims import ClaimShown
+from qa.api.claim_views import ClaimShown
 from qa.context import EXTRACTIVE, build_context
 from qa.verify_claim import VerifiedClaim, verify_claim
 

@@ -20,7 +20,7 @@ from corpus.token_vectors import (
     get_token_vectors,
 )
 from qa.context import build_context
-from qa.search.rerankers.late_interaction import MAX_PREPARED, LateInteractionReranker
+from qa.search.rerankers.late_interaction_reranker import MAX_PREPARED, LateInteractionReranker
 from qa.search_passages import search_passages
 from qa.types import Passage, Query
 from tests.factories import (

@@ -4,7 +4,7 @@ import pytest
 
 from corpus.invariants import Verification
 from corpus.invariants.batches import SCANS
-from corpus.invariants.tables import TABLES
+from corpus.invariants.table_checks import TABLES
 from pkb.management.commands.verify import INVARIANTS
 from tests.integration.verify import alter
 from tests.integration.verify.broken import BROKEN

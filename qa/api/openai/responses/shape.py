@@ -10,7 +10,7 @@ from typing import Any
 from asgiref.sync import sync_to_async
 
 from corpus.errors import PkbError
-from qa.api.openai.answers import Reply
+from qa.api.openai.chat_answers import Reply
 from qa.api.openai.reply_text import Cited
 
 # A response has one message, and that one part.

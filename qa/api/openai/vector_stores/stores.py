@@ -10,8 +10,8 @@ from django.db.models.functions import Coalesce
 
 from corpus.filters import Filter
 from corpus.models import Collection, Document
-from corpus.models.collections import CollectionQuerySet
-from qa.api.openai.answers import PREFIX
+from corpus.models.collection import CollectionQuerySet
+from qa.api.openai.chat_answers import PREFIX
 from qa.context import build_context
 from qa.search_passages import search_passages
 from qa.types import Passage, Query

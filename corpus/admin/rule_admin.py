@@ -1,0 +1,79 @@
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from unfold.admin import ModelAdmin
+
+from corpus.errors import InvalidInput
+from corpus.jobs.kinds.edit_job import start_tagging
+from corpus.models import Collection, Rule
+from corpus.rules import preview_rule
+from corpus.rules.conditions import FIELDS, validate_rule
+
+
+class RuleForm(forms.ModelForm):  # type: ignore[type-arg]
+    class Meta:
+        model = Rule
+        fields = FIELDS
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or self.cleaned_data
+        try:
+            settled = validate_rule({field: given.get(field) for field in FIELDS})
+        except InvalidInput as exc:
+            raise ValidationError({exc.field: exc.detail}) from exc
+        into = settled["collection"]
+        if into and not Collection.objects.find(into):
+            raise ValidationError({"collection": "There is no collection of this name."})
+        same = Rule.objects.filter(name=settled["name"], is_set=False).exclude(pk=self.instance.pk)
+        if same.exists():
+            raise ValidationError({"name": "A rule of this name already exists."})
+        return settled
+
+
+@admin.register(Rule)
+class RuleAdmin(ModelAdmin):
+    """Rules of ``PKB_RULES`` are read-only here, and changed in its file."""
+
+    form = RuleForm
+    list_display = ["name", "path", "titled", "saying", "sender", "gives", "collection", "is_set"]
+    list_filter = ["is_set"]
+    search_fields = ["name", "path", "sender"]
+    actions = ["try_them", "apply_them"]
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_change_permission(request, obj) and not (obj and obj.is_set)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_delete_permission(request, obj) and not (obj and obj.is_set)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+        deleted, counts, needed, protected = super().get_deleted_objects(objs, request)
+        return deleted, counts, needed, [*protected, *(str(rule) for rule in objs if rule.is_set)]
+
+    @admin.display(description="title")
+    def titled(self, rule: Rule) -> str:
+        return ", ".join(rule.title)
+
+    @admin.display(description="words")
+    def saying(self, rule: Rule) -> str:
+        return ", ".join(rule.words)
+
+    @admin.display(description="tags")
+    def gives(self, rule: Rule) -> str:
+        return ", ".join(rule.tags)
+
+    @admin.action(description="Preview: count the documents each would change")
+    def try_them(self, request: HttpRequest, rules: QuerySet[Rule]) -> None:
+        for rule in rules:
+            trial = preview_rule(rule)
+            counts = f"{trial.matching_count} documents, {trial.changing_count} would get tags"
+            self.message_user(request, f"{rule}: {counts}.")
+
+    @admin.action(description="Apply to existing documents", permissions=["change"])
+    def apply_them(self, request: HttpRequest, rules: QuerySet[Rule]) -> None:
+        jobs = [job for rule in rules for job in start_tagging(rule)]
+        self.message_user(request, f"{len(jobs)} jobs tag {sum(j.total for j in jobs)} documents.")

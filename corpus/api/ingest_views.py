@@ -1,0 +1,180 @@
+"""The endpoint that ingests texts, files and folders, and its serializers."""
+
+from typing import Any, ClassVar
+
+from django.conf import settings
+from drf_spectacular.utils import OpenApiParameter, PolymorphicProxySerializer, extend_schema
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.settings import api_settings
+from rest_framework.views import APIView
+
+from corpus.api.fields import (
+    JsonFormField,
+    JsonObjectField,
+    QualifiedNameField,
+    StrictCharField,
+    TagListField,
+    UncheckedCharField,
+    ZonedDateTimeField,
+)
+from corpus.api.idempotency import MAX_KEY_CHARS, respond_idempotently
+from corpus.api.job_views import IngestFolder, JobResponse, ingest_folder
+from corpus.catalogue import get_or_create_collection
+from corpus.endpoints import EXAMPLE_TEXT, BodySize, Cost, Endpoint, endpoint
+from corpus.errors import (
+    CollectionNotFound,
+    DuplicateDocument,
+    Errors,
+    FetchingOff,
+    IdempotencyKeyBusy,
+    PathIngestionOff,
+    PathNotFound,
+    UnprocessableContent,
+)
+from corpus.ingestion import Attributes, StoredDocument, ingest_file, ingest_text
+from corpus.ingestion.web_addresses import ingest_url
+from corpus.models import DEFAULT_COLLECTION, Collection, Document
+from corpus.models.installation import Installation
+from corpus.tags import normalize_tags
+
+
+class _DocumentAttributes(serializers.Serializer[Any]):
+    tags = TagListField(default=list)
+    source = StrictCharField(max_length=100, default="", allow_blank=True)  # type: ignore[assignment]
+    source_uri = StrictCharField(max_length=2048, default="", allow_blank=True)
+    title = StrictCharField(max_length=512, default="", allow_blank=True)
+    created_at = ZonedDateTimeField(default=None, allow_null=True)
+    collection = QualifiedNameField(default=DEFAULT_COLLECTION)
+    metadata = JsonObjectField(default=dict)
+
+
+class IngestText(_DocumentAttributes):
+    text = UncheckedCharField()
+
+
+class IngestUrl(_DocumentAttributes):
+    url = StrictCharField(
+        max_length=2048, help_text="page or file to fetch, if PKB_FETCH allows it"
+    )
+    source_uri = None  # type: ignore[assignment]
+
+
+class IngestFile(_DocumentAttributes):
+    file = serializers.FileField(allow_empty_file=True)
+    metadata = JsonFormField(default=dict)
+
+
+class IngestResponse(serializers.Serializer[Any]):
+    document_id = serializers.UUIDField()
+    chunk_ids = serializers.ListField(child=serializers.UUIDField())
+    chunk_count = serializers.IntegerField()
+    tags = serializers.ListField(child=serializers.CharField())
+    collection = serializers.CharField()
+
+
+class PartialIngestResponse(IngestResponse):
+    """Some chunks have no vector yet; a job computes them."""
+
+    embedded_count = serializers.IntegerField()
+    status = serializers.SerializerMethodField()
+
+    def get_status(self, stored: Any) -> str:
+        return Document.Status.PROCESSING.value
+
+
+REPLY = PolymorphicProxySerializer("IngestReply", [IngestResponse, PartialIngestResponse], None)
+
+
+KEY = {"type": "string", "maxLength": MAX_KEY_CHARS}
+
+
+@endpoint(
+    POST=Endpoint(
+        "ingest",
+        tag="Documents",
+        summary="Add a text, file, URL or folder",
+        cost=Cost.ENCODE,
+        body=BodySize.FILE,
+        example={"text": EXAMPLE_TEXT, "title": "Bavoke", "tags": ["coast"]},
+    )
+)
+class IngestView(APIView):
+    """Ingest a text, a URL, a file as multipart form data, or a folder of the server."""
+
+    errors: ClassVar[Errors] = {
+        "post": [PathIngestionOff, FetchingOff, CollectionNotFound, PathNotFound, DuplicateDocument,
+                 IdempotencyKeyBusy, UnprocessableContent],
+    }  # fmt: skip
+    parser_classes = [*api_settings.DEFAULT_PARSER_CLASSES, MultiPartParser]  # type: ignore[list-item]
+
+    @extend_schema(
+        request=PolymorphicProxySerializer("Ingest", [IngestText, IngestFolder, IngestUrl], None),
+        parameters=[OpenApiParameter("Idempotency-Key", KEY, OpenApiParameter.HEADER)],
+        responses={201: REPLY, 200: REPLY, 202: JobResponse},
+    )
+    def post(self, request: Request) -> Response:
+        form = _ingest_form(request)
+        form.is_valid(raise_exception=True)
+        given = form.validated_data
+        return respond_idempotently(
+            request.headers.get("Idempotency-Key", ""),
+            fingerprint=given,
+            respond=lambda: (
+                ingest_folder(request, given) if "content_path" in given else _ingest(given)
+            ),
+        )
+
+
+def _ingest_form(request: Request) -> Any:
+    if not (request.content_type or "").startswith("multipart/"):
+        forms = {"content_path": IngestFolder, "url": IngestUrl}
+        named = [form for field, form in forms.items() if field in request.data]
+        return (named or [IngestText])[0](data=request.data)
+    return IngestFile(data=request.data)
+
+
+def _ingest(given: dict[str, Any]) -> Response:
+    collection = get_or_create_collection(given["collection"])
+    attributes = Attributes(
+        source_uri=given.get("source_uri", ""),
+        source=given["source"],
+        title=given["title"],
+        tags=normalize_tags(given["tags"]),
+        metadata=given["metadata"],
+        user_created_at=given["created_at"],
+    )
+    if "file" in given:
+        stored = _ingest_upload(given["file"], collection, attributes)
+    elif "url" in given:
+        stored = ingest_url(
+            given["url"],
+            collection=collection,
+            attributes=attributes,
+            apply_routing=True,
+            is_awaited=True,
+        )
+    else:
+        stored = ingest_text(
+            given["text"], collection=collection, attributes=attributes, apply_routing=True
+        )
+    shown = IngestResponse if stored.is_complete else PartialIngestResponse
+    return Response(shown(stored).data, status=201 if stored.is_new else 200)
+
+
+def _ingest_upload(upload: Any, collection: Collection, attributes: Attributes) -> StoredDocument:
+    # Plain text has the limit of `text`, however it is sent.
+    is_plain = upload.content_type == "text/plain"
+    return ingest_file(
+        upload.read(),
+        filename=upload.name or "",
+        media_type=upload.content_type or "",
+        collection=collection,
+        attributes=attributes,
+        max_chars=settings.PKB_MAX_INPUT_CHARS if is_plain else None,
+        keep=settings.PKB_KEEP_ORIGINALS and Installation.objects.owns_files(),
+        apply_routing=True,
+        is_awaited=True,
+    )

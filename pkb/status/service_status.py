@@ -1,0 +1,215 @@
+"""Current status of the service, and its problems."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, connection, connections
+from django.utils import timezone
+from django.utils.timesince import timesince
+
+from corpus.postgres.standby import REPLICA, Position, Reason, read_position
+from corpus.queue import HEARTBEAT_TIMEOUT, Backlog, Worker, list_workers, read_backlog
+from pkb.backup.rotation import Backups, read_backups
+from pkb.postgres.programs import PostgresDidNotStart
+from pkb.preload import are_models_loaded
+from pkb.status.standby_status import Standby, read_standby
+
+# The alerts in deploy/prometheus have the same bounds; a test compares them.
+# OCR of 1,000 pages takes a worker fifty minutes (docs/guides/workers.md).
+LONGEST_WAIT = timedelta(hours=1)
+# PostgreSQL stops on a full disk, and a backup needs as much space as the database.
+MIN_FREE_SHARE = 0.1
+# A late backup may still come; two missed intervals are a problem.
+BACKUP_INTERVALS = 2
+# A worker commits every 10 s, so a standby that follows has a recent commit.
+LONGEST_LAG = timedelta(seconds=60)
+
+# Includes the embedded server, which may fail to start, for example on a full disk.
+DATABASE_ERRORS = (DatabaseError, InterfaceError, PostgresDidNotStart)
+
+
+class Problem(StrEnum):
+    """Kinds of problems; each has an alert of the same name in deploy/prometheus."""
+
+    DATABASE_AWAY = "database_away"
+    MODELS_NOT_LOADED = "models_not_loaded"
+    NO_WORKER = "no_worker"
+    HOME_UNSERVED = "home_unserved"
+    QUEUE_WAITS = "queue_waits"
+    DISK_FILLS = "disk_fills"
+    BACKUP_OLD = "backup_old"
+    BACKUP_FAILED = "backup_failed"
+    STANDBY_UNUSED = "standby_unused"
+    STANDBY_BEHIND = "standby_behind"
+
+
+_UNUSED_REASONS = {
+    Reason.UNREACHABLE: "it does not answer",
+    Reason.NOT_A_STANDBY: "it is not a standby, or was promoted",
+    Reason.OTHER_SYSTEM: "it is a standby of another server",
+    Reason.OTHER_TIMELINE: "it follows the primary's history from before a restore",
+    Reason.UNSAFE_ROLE: "the role of PKB_REPLICA_URL bypasses row-level security",
+    Reason.FAILED: "its last query failed (replica_not_read in the log)",
+}
+
+
+class Finding(NamedTuple):
+    problem: Problem
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """Space of a folder's disk.
+
+    Attributes:
+        use: Contents of the folder: data, database or backups.
+    """
+
+    use: str
+    free_bytes: int
+    size_bytes: int
+
+    @property
+    def free_share(self) -> float:
+        return self.free_bytes / self.size_bytes if self.size_bytes else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Status of the service.
+
+    Attributes:
+        workers: None if the database is unavailable.
+        backlog: None if the database is unavailable.
+        backups: None if automatic backups are off.
+        standby: None if there is none.
+    """
+
+    models_loaded: bool
+    workers: list[Worker] | None
+    backlog: Backlog | None
+    disks: list[Disk]
+    backups: Backups | None
+    backup_interval: timedelta
+    standby: Standby | None = None
+
+    @property
+    def alive_count(self) -> int:
+        """Number of workers with a recent heartbeat."""
+        return sum(worker.is_alive for worker in self.workers or ())
+
+    @property
+    def home_alive_count(self) -> int:
+        """Number of these workers on the host that has the files."""
+        return sum(worker.is_alive and worker.is_home for worker in self.workers or ())
+
+    def find_problems(self) -> Iterator[Finding]:
+        """Yield the current problems."""
+        if not self.models_loaded:
+            yield Finding(
+                Problem.MODELS_NOT_LOADED, "The models are still loading, or failed to load."
+            )
+        yield from self._problems_of_work()
+        for disk in self.disks:
+            if disk.free_share < MIN_FREE_SHARE:
+                free = f"{disk.free_bytes:,} bytes ({disk.free_share:.0%}) free"
+                yield Finding(Problem.DISK_FILLS, f"The disk of the {disk.use} has {free}.")
+        yield from self._problems_of_backups()
+        yield from self._problems_of_standby()
+
+    def _problems_of_work(self) -> Iterator[Finding]:
+        if self.workers is None or self.backlog is None:
+            yield Finding(Problem.DATABASE_AWAY, "The database does not answer.")
+            return
+        if not self.alive_count:
+            yield Finding(Problem.NO_WORKER, "No worker runs: background jobs wait.")
+        waited = self.backlog.home_oldest or timedelta(0)
+        if self.alive_count and not self.home_alive_count and waited > HEARTBEAT_TIMEOUT:
+            yield Finding(
+                Problem.HOME_UNSERVED,
+                "No worker runs on the host that has the files: its tasks have waited for"
+                f" {_humanize(waited)}.",
+            )
+        oldest = self.backlog.oldest
+        if oldest is not None and oldest > LONGEST_WAIT:
+            yield Finding(
+                Problem.QUEUE_WAITS, f"A task has waited for a worker for {_humanize(oldest)}."
+            )
+
+    def _problems_of_backups(self) -> Iterator[Finding]:
+        if self.backups is None:
+            return
+        if self.backups.failure:
+            yield Finding(Problem.BACKUP_FAILED, f"The last backup failed: {self.backups.failure}")
+        age = self.backups.age
+        if age is not None and age > BACKUP_INTERVALS * self.backup_interval:
+            yield Finding(Problem.BACKUP_OLD, f"The last good backup is {_humanize(age)} old.")
+
+    def _problems_of_standby(self) -> Iterator[Finding]:
+        if self.standby is None:
+            return
+        if self.standby.reason in _UNUSED_REASONS:
+            why = _UNUSED_REASONS[self.standby.reason]
+            yield Finding(Problem.STANDBY_UNUSED, f"Searches do not use the standby: {why}.")
+        behind = self.standby.standing.behind if self.standby.standing else None
+        if behind is not None and behind > LONGEST_LAG:
+            lag = f"its newest commit is {_humanize(behind)} old"
+            yield Finding(Problem.STANDBY_BEHIND, f"The standby is behind: {lag}.")
+
+
+def read_state() -> State:
+    """Return the status; unavailable parts are None."""
+    workers, backlog, position = _query_database()
+    folder = settings.PKB_BACKUP_DIR
+    return State(
+        models_loaded=are_models_loaded(),
+        workers=workers,
+        backlog=backlog,
+        disks=list(_read_disks()),
+        backups=None if folder is None else read_backups(folder),
+        backup_interval=timedelta(hours=settings.PKB_BACKUP_EVERY_HOURS),
+        standby=read_standby(position),
+    )
+
+
+def _query_database() -> tuple[list[Worker] | None, Backlog | None, Position | None]:
+    was_open = connection.connection is not None
+    try:
+        return list_workers(), read_backlog(), _read_position()
+    except DATABASE_ERRORS:
+        return None, None, None
+    finally:
+        # The thread of an exporter has no request that would close its connection.
+        if not was_open:
+            connection.close()
+
+
+def _read_position() -> Position | None:
+    try:
+        return read_position() if REPLICA in connections else None
+    except DATABASE_ERRORS:
+        # The other results are still valid.
+        return None
+
+
+def _read_disks() -> Iterator[Disk]:
+    folders: dict[str, Path | None] = {
+        "data": settings.DATA_DIR,
+        "database": settings.PKB_POSTGRES_DIR,
+        "backups": settings.PKB_BACKUP_DIR,
+    }
+    for use, folder in folders.items():
+        if folder is not None and folder.is_dir():
+            usage = shutil.disk_usage(folder)
+            yield Disk(use, free_bytes=usage.free, size_bytes=usage.total)
+
+
+def _humanize(time: timedelta) -> str:
+    return timesince(timezone.now() - time)

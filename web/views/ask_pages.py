@@ -1,0 +1,72 @@
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.csrf import ensure_csrf_cookie
+from django.views.decorators.http import require_safe
+
+from corpus.models import DEFAULT_COLLECTION, Collection, Document, Tag
+from corpus.postgres.snapshot import one_snapshot
+from qa.conversations import suggest_questions
+from qa.models import Session
+from web.forms import SearchForm, SpanForm
+from web.views.document_pages import find_document, read_around
+
+# Of each, on the first page.
+EXAMPLES = 4
+RECENT_CHATS = 5
+RECENT_DOCUMENTS = 4
+
+
+@ensure_csrf_cookie
+@require_safe
+def ask(request: HttpRequest) -> HttpResponse:
+    """Show the page for questions; the answers come from /chat and /ask-selected."""
+    recent = Document.objects.listed().stored().order_by("-ingested_at")[:RECENT_DOCUMENTS]
+    shown = composer(request, collection=_first_asked(recent))
+    collection = Collection.objects.find(shown["given"]["collection"])
+    shown |= {
+        "recent": recent,
+        "examples": suggest_questions(collection, count=EXAMPLES) if collection else [],
+        "chats": Session.objects.listed().order_by("-last_used_at", "pk")[:RECENT_CHATS],
+    }
+    return render(request, "web/ask.html", shown)
+
+
+def _first_asked(recent: Iterable[Document]) -> str:
+    """Return the collection of the newest document where the default one has none."""
+    default = Collection.objects.find(DEFAULT_COLLECTION)
+    if default is not None and default.documents.stored().exists():
+        return DEFAULT_COLLECTION
+    return next((document.collection.qualified_name for document in recent), DEFAULT_COLLECTION)
+
+
+def composer(request: HttpRequest, *, collection: str = "") -> dict[str, Any]:
+    """Return the context of the question form; a collection in the URL goes first."""
+    given = SearchForm.read(request.GET)
+    if collection and "collection" not in request.GET:
+        given["collection"] = collection
+    return {
+        "given": given,
+        "collections": Collection.objects.with_counts().select_related("owner"),
+        "tags": Tag.objects.names_in_use(),
+    }
+
+
+@require_safe
+@one_snapshot()
+def passage(request: HttpRequest, document_id: UUID) -> HttpResponse:
+    """A passage in its document, for the panel beside an answer."""
+    given = SpanForm.read(request.GET)
+    document = find_document(document_id)
+    start, end = given["start"] or 0, given["end"] or 1
+    end = max(end, start + 1)
+    reading = read_around(document, start=start, end=end)
+    shown = {
+        "document": document,
+        "reading": reading,
+        "is_stale": bool(given["sha"]) and given["sha"] != document.content_sha256,
+    }
+    return render(request, "web/parts/passage.html", shown)

@@ -1,0 +1,125 @@
+"""The pages of conversations that are kept, and of single answers."""
+
+from uuid import UUID
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.utils.text import slugify
+from django.views.decorators.csrf import ensure_csrf_cookie
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from corpus.access.principal import Scope
+from corpus.endpoints import Endpoint, endpoint
+from corpus.errors import AnswerNotFound
+from qa import models
+from qa.api.conversation_views import WholeSessionShown
+from qa.conversations import delete_session, find_session, rename_session
+from qa.models import Session
+from web.answer_presenter import Turn, read_turns
+from web.forms import ChatsFilter, ExportForm, NameForm
+from web.markdown_export import answer_as_markdown, conversation_as_markdown
+from web.views.ask_pages import composer
+
+PAGE_SIZE = 25
+# Turns of one conversation that its page shows: the last ones.
+MOST_TURNS = 100
+
+
+@require_safe
+def chats(request: HttpRequest) -> HttpResponse:
+    """The conversations that are kept, the last used first."""
+    given = ChatsFilter.read(request.GET)
+    rows = Session.objects.listed().order_by("-last_used_at", "pk")
+    if given["q"]:
+        rows = rows.mentioning(given["q"])
+    page = Paginator(rows, PAGE_SIZE).get_page(given["page"])
+    return render(request, "web/chats.html", {"given": given, "chats": page})
+
+
+@ensure_csrf_cookie
+@require_safe
+def chat(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """A conversation as it was, to be gone on with."""
+    session = find_session(session_id)
+    said = models.Answer.objects.of_session(session).shown().select_related("collection__owner")
+    answers = list(said.reverse()[:MOST_TURNS])[::-1]
+    last = answers[-1].collection.qualified_name if answers else ""
+    shown = {
+        **composer(request, collection=last),
+        "chat": session,
+        "turns": read_turns(answers),
+        "left_out_count": max(session.question_count - len(answers), 0),  # type: ignore[attr-defined]
+    }
+    return render(request, "web/ask.html", shown)
+
+
+@require_safe
+def head(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """Show the name and the actions of a chat."""
+    return render(request, "web/parts/chat_head.html", {"chat": find_session(session_id)})
+
+
+@endpoint(POST=Endpoint(scope=Scope.READ))
+@require_POST
+def rename(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    rename_session(session_id, NameForm.read(request.POST)["name"])
+    return redirect("web:chat", session_id)
+
+
+@endpoint(POST=Endpoint(scope=Scope.READ))
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """Say what goes with a conversation; delete when that is confirmed."""
+    if request.method == "POST":
+        delete_session(session_id)
+        return redirect("web:chats")
+    return render(request, "web/delete_chat.html", {"chat": find_session(session_id)})
+
+
+@require_safe
+def export(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """The conversation as a file: Markdown, or the JSON of ``GET /sessions/{id}``."""
+    kind = ExportForm.read(request.GET)["format"]
+    session = find_session(session_id)
+    reply: HttpResponse
+    if kind == "json":
+        reply = JsonResponse(WholeSessionShown(session).data, json_dumps_params={"indent": 2})
+    else:
+        turns = read_turns(models.Answer.objects.of_session(session).shown())
+        text = conversation_as_markdown(session.shown_name, turns)
+        reply = HttpResponse(text, content_type="text/markdown; charset=utf-8")
+    name = slugify(session.shown_name)[:60] or "conversation"
+    ending = "json" if kind == "json" else "md"
+    reply["Content-Disposition"] = f'attachment; filename="{name}.{ending}"'
+    return reply
+
+
+@ensure_csrf_cookie
+@require_safe
+def answer(request: HttpRequest, answer_id: UUID) -> HttpResponse:
+    """One answer, with the conversation that it was given in."""
+    turn = _find_turn(answer_id)
+    kept = Session.objects.listed().filter(messages__answer=answer_id).first()
+    return render(request, "web/answer.html", {"turn": turn, "chat": kept})
+
+
+@require_safe
+def turn(request: HttpRequest, answer_id: UUID) -> HttpResponse:
+    """A question with its answer, for the page that it was just asked on."""
+    return render(request, "web/parts/turn.html", {"turn": _find_turn(answer_id)})
+
+
+@require_safe
+def as_markdown(request: HttpRequest, answer_id: UUID) -> HttpResponse:
+    """An answer with its quotes as footnotes."""
+    text = answer_as_markdown(_find_turn(answer_id))
+    return HttpResponse(text, content_type="text/markdown; charset=utf-8")
+
+
+def _find_turn(answer_id: UUID) -> Turn:
+    found = models.Answer.objects.shown().filter(pk=answer_id).first()
+    if found is None:
+        raise AnswerNotFound(f"There is no answer {answer_id}.")
+    (read,) = read_turns([found])
+    return read

@@ -1,0 +1,244 @@
+"""The page of a document: a window of its text with the chunks in it, and what is done to it."""
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from corpus.catalogue import delete_document
+from corpus.endpoints import Cost, Endpoint, endpoint
+from corpus.errors import DocumentNotFound
+from corpus.ingestion import reingest_document
+from corpus.ingestion.normal_form import Outline, find_runs, least_confidence
+from corpus.ingestion.original_files import has_pages
+from corpus.loaders.labels import LINE_LEVEL
+from corpus.loaders.ocr import UNSURE_BELOW
+from corpus.models import Chunk, Document
+from corpus.postgres.snapshot import one_snapshot
+from corpus.tags import change_tags
+from qa import models
+from web.answer_presenter import OCR_UNSURE, as_block
+from web.forms import SpanForm, TagsForm
+from web.highlights import LabelledSpan, lay_over
+from web.rendered_text import Mark
+from web.rendered_text import render as render_text
+
+# Characters that a page shows at once: more than most documents have.
+PAGE_CHARS = 30_000
+# Characters around a passage that is shown beside an answer.
+PANEL_CHARS = 6_000
+# A window begins and ends with a line, where one does within so many characters: a part of a line
+# would be read as Markdown that is not meant.
+LINE_CHARS = 2_000
+
+# Fewer headings than these are no outline; of more, a list beside the text is no help.
+LEAST_HEADINGS = 2
+MAX_HEADINGS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A window of a document; ``start`` and ``end`` are characters of the whole text."""
+
+    document: Document
+    start: int
+    end: int
+    html: SafeString
+    chunks: list[Chunk]
+    marked: tuple[int, int] | None
+
+    @property
+    def is_partial(self) -> bool:
+        return self.start > 0 or self.end < self.document.char_count
+
+    @property
+    def previous(self) -> int | None:
+        return max(self.start - PAGE_CHARS, 0) if self.start else None
+
+    @property
+    def next(self) -> int | None:
+        return self.end if self.end < self.document.char_count else None
+
+    @property
+    def place(self) -> Chunk | None:
+        """The chunk that the marked passage begins in: it knows the headings."""
+        if self.marked is None:
+            return None
+        start = self.marked[0]
+        rows = Chunk.objects.filter(document=self.document).overlapping(start, start + 1)
+        return rows.only("heading_path").first()
+
+    @property
+    def page_number(self) -> int | None:
+        """The page that the marked passage begins on."""
+        return read_outline(self.document).page_at(self.marked[0]) if self.marked else None
+
+    @property
+    def warning(self) -> str:
+        """Return the warning about a marked passage with unsure OCR."""
+        if self.marked is None:
+            return ""
+        sure = least_confidence(find_runs(read_outline(self.document).scanned, *self.marked))
+        return OCR_UNSURE if sure is not None and sure < UNSURE_BELOW else ""
+
+
+@dataclass(frozen=True, slots=True)
+class HeadingLink:
+    """A heading in the outline beside a text; ``depth`` is 0 for the outermost there are."""
+
+    text: str
+    depth: int
+    start: int
+    end: int
+    page: int | None
+
+
+def headings_of(outline: Outline) -> list[HeadingLink]:
+    """Return the headings of a document that lead somewhere, as many as people read."""
+    shown = [each for each in outline.headings if each.level < LINE_LEVEL][:MAX_HEADINGS]
+    if len(shown) < LEAST_HEADINGS:
+        return []
+    top = min(each.level for each in shown)
+    return [
+        HeadingLink(each.text, each.level - top, each.start, each.end, outline.page_at(each.start))
+        for each in shown
+    ]
+
+
+def read_outline(document: Document) -> Outline:
+    """Read the headings and pages of a document, which lists leave out."""
+    rows = Document.objects.filter(pk=document.pk).values_list("outline", flat=True)
+    return Outline.from_json(rows.get())
+
+
+def find_document(document_id: UUID) -> Document:
+    """Return a document without its text.
+
+    Raises:
+        DocumentNotFound: There is none of that id.
+    """
+    document = Document.objects.listed().filter(pk=document_id).first()
+    if document is None:
+        raise DocumentNotFound(f"There is no document {document_id}.")
+    return document
+
+
+def read_window(
+    document: Document, *, start: int, size: int, marked: tuple[int, int] | None = None
+) -> Reading:
+    """Read about ``size`` characters from ``start`` on, and the chunks that touch them."""
+    start, text = _read_lines(document, start, size, held=marked[0] if marked else None)
+    end = start + len(text)
+    chunks = list(Chunk.objects.shown().filter(document=document).overlapping(start, end))
+    spans = [LabelledSpan(chunk.start_char, chunk.end_char, chunk.ordinal) for chunk in chunks]
+    marks = [
+        Mark(
+            each.start, each.end, tag="span", name=f"tint-{each.tint}",
+            id=f"chunk-{each.begins[0]}" if each.begins else "",
+        )
+        for each in lay_over(spans, start=start, end=end)
+    ]  # fmt: skip
+    return Reading(
+        document, start, end, _draw(document, text, start, marks, marked), chunks, marked
+    )
+
+
+def read_around(document: Document, *, start: int, end: int) -> Reading:
+    """Read a passage with what is before and after it, without chunks."""
+    first = max(start - PANEL_CHARS // 2, 0)
+    size = max(PANEL_CHARS, end - first + PANEL_CHARS // 2)
+    marked = (start, end)
+    first, text = _read_lines(document, first, min(size, PAGE_CHARS), held=start)
+    html = _draw(document, text, first, [], marked)
+    return Reading(document, first, first + len(text), html, [], marked)
+
+
+def _draw(
+    document: Document, text: str, start: int, marks: list[Mark], marked: tuple[int, int] | None
+) -> SafeString:
+    if marked:
+        marks = [*marks, Mark(*marked, id="passage")]
+    html = render_text(text, media_type=document.media_type, offset=start, marks=marks)
+    return as_block(html, document.media_type)
+
+
+def _read_lines(
+    document: Document, start: int, size: int, *, held: int | None = None
+) -> tuple[int, str]:
+    """Read whole lines, as far as they are short; return where they begin, and the text.
+
+    The character ``held`` is among them, if it stands behind ``start``.
+    """
+    start = max(min(start, document.char_count - 1), 0)
+    # With the character before it, by which a line is known to begin there.
+    first = max(start - 1, 0)
+    lead = start - first
+    text = slice_text(document, first, start + size + LINE_CHARS)
+    latest = LINE_CHARS if held is None else min(LINE_CHARS, max(held - first, 0))
+    begin = (text.find("\n", 0, latest) + 1 or lead) if start else 0
+    is_last = len(text) <= lead + size
+    end = len(text) if is_last else text.find("\n", lead + size - 1) + 1 or lead + size
+    return first + begin, text[begin:end]
+
+
+def slice_text(document: Document, start: int, end: int) -> str:
+    """Read characters ``start:end`` of a document."""
+    return Document.objects.filter(pk=document.pk).slice_of_text(start, end)
+
+
+@require_safe
+@one_snapshot()
+def document(request: HttpRequest, document_id: UUID) -> HttpResponse:
+    """A document's text, its chunks laid over it."""
+    given = SpanForm.read(request.GET)
+    found = find_document(document_id)
+    start, end = given["start"], given["end"]
+    marked = (start, end) if start is not None and end is not None and end > start else None
+    first = (start or 0) if marked is None else marked[0] - marked[0] % PAGE_CHARS
+    outline = read_outline(found)
+    size = min(max(PAGE_CHARS, marked[1] - first), 2 * PAGE_CHARS) if marked else PAGE_CHARS
+    page_number = outline.page_at(marked[0] if marked else first)
+    shown = {
+        "document": found,
+        "reading": read_window(found, start=first, size=size, marked=marked),
+        "headings": headings_of(outline),
+        "span": urlencode({"start": marked[0], "end": marked[1]}) if marked else "",
+        "page_number": page_number if has_pages(found) else None,
+        "is_stale": bool(given["sha"]) and given["sha"] != found.content_sha256,
+    }
+    return render(request, "web/document.html", shown)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete(request: HttpRequest, document_id: UUID) -> HttpResponse:
+    """Say what a deletion takes along; delete when that is confirmed."""
+    if request.method == "POST":
+        delete_document(document_id)
+        return redirect("web:library")
+    found = find_document(document_id)
+    citations = models.Citation.objects.filter(document=found)
+    shown = {
+        "document": found,
+        "vector_count": found.chunks.filter(embeddings__isnull=False).count(),
+        "quote_count": citations.count(),
+        "answer_count": citations.values("answer").distinct().count(),
+    }
+    return render(request, "web/delete_document.html", shown)
+
+
+@require_POST
+def tag(request: HttpRequest, document_id: UUID) -> HttpResponse:
+    change_tags(document_id, TagsForm.read(request.POST)["tags"])
+    return redirect("web:document", document_id)
+
+
+@endpoint(POST=Endpoint(cost=Cost.ENCODE))
+@require_POST
+def reingest(request: HttpRequest, document_id: UUID) -> HttpResponse:
+    """Cut and embed the document by its collection's settings of today."""
+    reingest_document(find_document(document_id))
+    return redirect("web:document", document_id)

@@ -1,0 +1,216 @@
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from corpus.access.principal import current_user_id
+from corpus.catalogue import create_collection, get_or_create_collection
+from corpus.chunk_settings import default_chunking
+from corpus.embedders import embedders
+from corpus.endpoints import BodySize, Cost, Endpoint, endpoint
+from corpus.ingestion import Attributes, ingest_text
+from corpus.jobs.uploads import start_upload
+from corpus.lexical import LANGUAGES
+from corpus.loaders.registry import FORMATS
+from corpus.models import DEFAULT_COLLECTION, Collection, Document, Site, Tag, WatchedFolder
+from corpus.models.document_lists import COUNT_LIMIT, count_up_to_limit, fetch_page
+from corpus.querysets import DocumentQuerySet
+from corpus.roots.shown_paths import root_names
+from corpus.sites import DEFAULT_DEPTH, DEFAULT_PAGES
+from corpus.user_quotas import read_usage
+from corpus.watched.due_syncs import source_states
+from corpus.watched.folders import is_watcher_running
+from web.forms import (
+    EVERY,
+    CollectionForm,
+    LibraryFilter,
+    PasteForm,
+    UploadForm,
+)
+from web.views.work import CLEARED, RECENTLY, read_work
+
+PAGE_SIZE = 50
+NEWEST_FIRST = "-added"
+COLUMNS = (
+    ("name", "Name"), ("type", "Type"), ("size", "Size"), ("pages", "Pages"), ("added", "Added"),
+    ("", "Tags"), ("state", "Status"),
+)  # fmt: skip
+
+
+class Column(NamedTuple):
+    """A column of the table.
+
+    Attributes:
+        sort: What sorting by it is called, empty where it cannot be sorted by.
+        order: ascending or descending where the list is sorted by it.
+        next_sort: What a press on its head asks for.
+    """
+
+    sort: str
+    label: str
+    order: str
+    next_sort: str
+
+
+@require_safe
+def library(request: HttpRequest) -> HttpResponse:
+    """The documents, what is being processed, and the ways to bring more."""
+    given = LibraryFilter.read(request.GET)
+    documents = filtered(given)
+    sort = given["sort"] or NEWEST_FIRST
+    page = fetch_page(
+        documents,
+        sort=sort.removeprefix("-"),
+        descending=sort.startswith("-"),
+        size=PAGE_SIZE,
+        after=given["after"],
+        before=given["before"],
+    )
+    jobs = read_work(request)
+    collections = Collection.objects.select_related("owner")
+    watched = list(WatchedFolder.objects.select_related("collection__owner", "job"))
+    shown = {
+        "given": given,
+        "sort": sort,
+        "columns": columns(sort),
+        "types": [(name, known.name) for name, known in FORMATS.items()],
+        "statuses": Document.Status.choices,
+        "collections": collections.with_counts(),
+        "into": collections.writable() or [DEFAULT_COLLECTION],
+        "chosen": find_chosen(given["collection"]),
+        "tags": Tag.objects.names_in_use(),
+        "page": page,
+        "count": count_up_to_limit(documents),
+        "counted": COUNT_LIMIT,
+        "jobs": jobs,
+        "is_working": any(job.is_unfinished for job in jobs),
+        "has_finished": not all(job.is_unfinished for job in jobs),
+        "roots": root_names(),
+        "watched": watched,
+        "sources": source_states(),
+        "use": read_usage(current_user_id()),
+        "is_watching": bool(watched) and is_watcher_running(),
+        **addresses(),
+        "new_collection": new_collection_choices(),
+    }
+    return render(request, "web/library.html", shown)
+
+
+def find_chosen(address: str) -> Collection | None:
+    """Return the collection that the list is of, with ``role``; None where it is of several."""
+    return Collection.objects.with_role().find(address) if address else None
+
+
+def addresses() -> dict[str, Any]:
+    """Return what the library shows of addresses, where they may be fetched."""
+    if settings.PKB_FETCH == "off":
+        return {}
+    return {
+        "sites": Site.objects.select_related("collection__owner", "job"),
+        "new_site": {"every": EVERY, "depth": DEFAULT_DEPTH, "max_pages": DEFAULT_PAGES},
+    }
+
+
+def filtered(given: dict[str, Any]) -> DocumentQuerySet:
+    """Return the documents that a filter of the library lets through."""
+    documents = Document.objects.listed().tagged(given["tag"])
+    names = {"type": "media_type", "status": "status"}
+    exact = {field: given[name] for name, field in names.items() if given[name]}
+    if given["collection"]:
+        exact["collection"] = Collection.objects.find(given["collection"])
+    documents = documents.filter(**exact)
+    return documents.mentioning(given["q"]) if given["q"] else documents
+
+
+def columns(sort: str) -> list[Column]:
+    """Return the heads of the table for a list in this order."""
+    by, is_descending = sort.removeprefix("-"), sort.startswith("-")
+    order = "descending" if is_descending else "ascending"
+    return [
+        Column(
+            name,
+            label,
+            order if name == by else "",
+            f"-{name}" if name == by and not is_descending else name,
+        )
+        for name, label in COLUMNS
+    ]
+
+
+def new_collection_choices() -> dict[str, Any]:
+    """Return what a new collection may be given, and what it gets otherwise."""
+    return {
+        "models": [name for name in embedders.names if "<" not in name],
+        "model": settings.PKB_EMBEDDING_MODEL,
+        "strategies": STRATEGIES,
+        "units": Collection.Unit.choices,
+        "languages": list(LANGUAGES),
+        "defaults": default_chunking(),
+    }
+
+
+STRATEGIES = (
+    ("auto", "Automatic: by headings if there are any, else by sentences"),
+    ("structure", "Structure: whole paragraphs and tables, never across a heading"),
+    ("sentence", "Sentences: windows of whole sentences"),
+    ("recursive", "Recursive: at empty lines, then lines, then sentences"),
+    ("semantic", "Semantic: where the topic changes"),
+)
+
+
+@require_POST
+def clear(request: HttpRequest) -> HttpResponse:
+    """Show no more of the work that has ended by now; the jobs stay under Jobs."""
+    reply = redirect("web:library")
+    now = timezone.now().timestamp()
+    reply.set_cookie(
+        CLEARED, str(int(now) + 1), max_age=RECENTLY, httponly=True, samesite="Lax",
+        secure=request.is_secure(),
+    )  # fmt: skip
+    return reply
+
+
+@require_safe
+def formats(request: HttpRequest) -> HttpResponse:
+    """List the supported file formats."""
+    return render(
+        request,
+        "web/formats.html",
+        {"formats": FORMATS.values(), "with_ocr": settings.PKB_OCR != "off"},
+    )
+
+
+@endpoint(POST=Endpoint(cost=Cost.ENCODE, body=BodySize.FILE))
+@require_POST
+def upload(request: HttpRequest) -> HttpResponse:
+    """Keep files, and begin to take them in."""
+    given = UploadForm.read(request.POST)
+    collection = get_or_create_collection(given["collection"])
+    job = start_upload(request.FILES.getlist("file"), collection=collection, tags=given["tags"])
+    if request.headers.get("Accept") == "application/json":
+        return JsonResponse({"job_id": str(job.pk)}, status=202)
+    return redirect("web:library")
+
+
+@endpoint(POST=Endpoint(cost=Cost.ENCODE))
+@require_POST
+def paste(request: HttpRequest) -> HttpResponse:
+    """Take in a text at once, and show it."""
+    given = PasteForm.read(request.POST)
+    attributes = Attributes(source="note", title=given["title"], tags=given["tags"])
+    collection = get_or_create_collection(given["collection"])
+    stored = ingest_text(
+        given["text"], collection=collection, attributes=attributes, apply_routing=True
+    )
+    return redirect("web:document", stored.document_id)
+
+
+@require_POST
+def add_collection(request: HttpRequest) -> HttpResponse:
+    """Make an empty collection."""
+    collection = create_collection(**CollectionForm.read(request.POST))
+    return redirect(f"{reverse('web:library')}?collection={collection.qualified_name}")

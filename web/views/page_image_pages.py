@@ -1,0 +1,126 @@
+"""A PDF or an image as its pages look, with a quote marked on them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from corpus.endpoints import Cost, Endpoint, endpoint
+from corpus.errors import PageNotFound
+from corpus.ingestion.normal_form import Outline, boxes_of, find_runs, least_confidence
+from corpus.ingestion.original_files import has_pages, read_original
+from corpus.loaders.ocr import UNSURE_BELOW
+from corpus.loaders.pages import PageLayout, find_on_page
+from corpus.models import Document
+from corpus.postgres.snapshot import one_snapshot
+from web.forms import SpanForm
+from web.views.document_pages import find_document, headings_of, read_outline, slice_text
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A page with what is pointed out on it.
+
+    Attributes:
+        quote: The part of what was asked for that stands on this page; may be empty.
+        span: What was asked for, as a query, to take along to other pages.
+        ocr_confidence: Of the quote, where OCR is least sure; None where it was not read so.
+        other_pages: That the quote stands on too.
+    """
+
+    number: int
+    layout: PageLayout
+    quote: str
+    span: str
+    ocr_confidence: float | None = None
+    other_pages: tuple[int, ...] = ()
+
+    @property
+    def is_unsure(self) -> bool:
+        return self.ocr_confidence is not None and self.ocr_confidence < UNSURE_BELOW
+
+    @property
+    def previous(self) -> int | None:
+        return self.number - 1 if self.number > 1 else None
+
+    @property
+    def next(self) -> int | None:
+        return self.number + 1 if self.number < self.layout.page_count else None
+
+
+class Sought(NamedTuple):
+    """Return the parts of a quote that are on a page, and the text before them."""
+
+    spans: list[tuple[int, int]]
+    marked: list[tuple[int, int]]
+    quote: str
+    before: str
+
+
+def read_sought(
+    document: Document, number: int, *, outline: Outline, start: int, end: int
+) -> Sought:
+    """Read what of characters ``start:end`` of a document is on a page of it."""
+    spans = outline.spans_of_page(number, char_count=document.char_count)
+    marked = _common(spans, start, end)
+    before = _common(spans, 0, marked[0][0]) if marked else []
+    return Sought(spans, marked, _read(document, marked), _read(document, before))
+
+
+def read_sheet(
+    document: Document, number: int, sought: Sought, *, outline: Outline, start: int, end: int
+) -> Sheet:
+    """Find characters ``start:end`` of a document on a page of it.
+
+    Raises:
+        OriginalNotFound, OriginalChanged, PageNotFound, UnreadableFile: It cannot be drawn.
+    """
+    spans, marked, quote, before = sought
+    by_ocr = [run for span in spans for run in find_runs(outline.scanned, *span)]
+    layout = find_on_page(
+        read_original(document),
+        number,
+        quote="" if by_ocr else quote,
+        before=before,
+        media_type=document.media_type,
+    )
+    if by_ocr:
+        boxes = [box for span in marked for box in boxes_of(by_ocr, *span, width=layout.width)]
+        layout = layout._replace(boxes=boxes)
+    span = urlencode({"start": start, "end": end}) if start < end else ""
+    sure = least_confidence(run for span in marked for run in find_runs(by_ocr, *span))
+    others = [page for page in outline.pages_of(start, end) if page != number]
+    return Sheet(number, layout, quote, span, sure, tuple(others if quote else ()))
+
+
+def _common(spans: Sequence[tuple[int, int]], start: int, end: int) -> list[tuple[int, int]]:
+    """The parts of spans that are in ``start:end``."""
+    parts = [(max(first, start), min(last, end)) for first, last in spans]
+    return [(first, last) for first, last in parts if first < last]
+
+
+def _read(document: Document, spans: Sequence[tuple[int, int]]) -> str:
+    return "".join(slice_text(document, *span) for span in spans)
+
+
+@endpoint(GET=Endpoint(cost=Cost.SEARCH))
+@require_safe
+def page(request: HttpRequest, document_id: UUID, number: int) -> HttpResponse:
+    """A page of a PDF or an image, and beside it the document's headings."""
+    given = SpanForm.read(request.GET)
+    asked = {"start": given["start"] or 0, "end": given["end"] or 0}
+    # Drawing takes its time: what it needs is read before.
+    with one_snapshot():
+        found = find_document(document_id)
+        if not has_pages(found):
+            raise PageNotFound("Only PDFs and images have page images.")
+        outline = read_outline(found)
+        sought = read_sought(found, number, outline=outline, **asked)
+    sheet = read_sheet(found, number, sought, outline=outline, **asked)
+    shown = {"document": found, "sheet": sheet, "headings": headings_of(outline)}
+    return render(request, "web/page.html", shown)

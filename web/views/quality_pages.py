@@ -1,0 +1,153 @@
+"""The page of quality: what people said by day, evaluations, and the map of a collection."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Q
+from django.db.models.functions import TruncDate
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from corpus.errors import NotFound
+from corpus.jobs.kinds.map_job import start_map
+from corpus.models import Chunk, Collection, CollectionMap, Document, Job
+from evaluation.reports import latest_results
+from qa import models
+from qa.models import Feedback
+from web.charts import AXIS, BARS_HEIGHT, HEIGHT, HUES, WIDTH, DayBar, Dot, day_bars, place_dot
+from web.forms import MapForm
+
+# As many bars as the chart has room for.
+DAYS = 30
+REASONS_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackSummary:
+    """Ratings of the last ``DAYS`` days, and the latest reasons given."""
+
+    bars: list[DayBar]
+    reasons: list[Feedback]
+
+    @property
+    def up(self) -> int:
+        return sum(bar.up for bar in self.bars)
+
+    @property
+    def down(self) -> int:
+        return sum(bar.down for bar in self.bars)
+
+
+def read_feedback(collection: Collection) -> FeedbackSummary:
+    """Return the ratings of a collection's answers."""
+    rows = Feedback.objects.filter(answer__collection=collection)
+    by_day = rows.order_by().annotate(day=TruncDate("created_at")).values_list("day")
+    counts = by_day.annotate(
+        up=Count("pk", filter=Q(rating="up")), down=Count("pk", filter=Q(rating="down"))
+    )
+    reasons = rows.exclude(comment="").select_related("answer").order_by("-created_at")
+    return FeedbackSummary(
+        day_bars(list(counts), last=timezone.now().date(), days=DAYS),
+        list(reasons[:REASONS_SHOWN]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Plotted:
+    """A chunk on the map."""
+
+    chunk: Chunk
+    document: Document
+    dot: Dot
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnMap:
+    """A collection's map.
+
+    Attributes:
+        legend: The documents with most dots, by hue; the others share their hues.
+    """
+
+    plotted: list[Plotted]
+    legend: list[tuple[int, Document]]
+    variance_share: float
+    computed_at: datetime
+
+
+def read_map(collection: Collection) -> DrawnMap | None:
+    """Return the map as it was last computed, without what was deleted since; None for none."""
+    kept = CollectionMap.objects.filter(collection=collection).first()
+    if kept is None:
+        return None
+    places = {point["chunk_id"]: (point["x"], point["y"]) for point in kept.points}
+    rows = Chunk.objects.filter(pk__in=places).select_related("document")
+    chunks = list(
+        rows.only(
+            "text_preview", "start_char", "end_char", "heading_path",
+            "document__title", "document__source_uri", "document__media_type",
+        )
+    )  # fmt: skip
+    counts: dict[Document, int] = {}
+    for chunk in chunks:
+        counts[chunk.document] = counts.get(chunk.document, 0) + 1
+    by_size = sorted(counts, key=lambda document: (-counts[document], document.pk))
+    hues = {document.pk: rank for rank, document in enumerate(by_size)}
+    plotted = [
+        Plotted(
+            chunk,
+            chunk.document,
+            place_dot(*places[str(chunk.pk)], hue=hues[chunk.document_id]),
+        )
+        for chunk in chunks
+    ]
+    # Colours that people tell apart are few; they go to the documents with most dots.
+    legend = list(enumerate(by_size[:HUES]))
+    return DrawnMap(plotted, legend, kept.variance_share, kept.computed_at)
+
+
+UNANSWERED_SHOWN = 12
+
+
+@require_safe
+def quality(request: HttpRequest) -> HttpResponse:
+    """Show evaluations, feedback, unanswered questions and the map."""
+    collection = Collection.objects.get_named(MapForm.read(request.GET)["collection"])
+    maps = Job.objects.unfinished().filter(kind=Job.Kind.MAP, collection=collection)
+    rows = models.Answer.objects.unanswered().filter(collection=collection).by_question()
+    shown = {
+        "given": {"collection": collection.qualified_name},
+        "collections": Collection.objects.with_counts().select_related("owner"),
+        "unanswered": rows[:UNANSWERED_SHOWN],
+        "map": read_map(collection),
+        "is_mapping": maps.exists(),
+        "feedback": read_feedback(collection),
+        "evaluations": latest_results(),
+        "bars_height": BARS_HEIGHT,
+        "axis": AXIS,
+        "width": WIDTH,
+        "height": HEIGHT,
+    }
+    return render(request, "web/quality.html", shown)
+
+
+@require_safe
+def plot(request: HttpRequest, dataset: str, name: str) -> HttpResponse:
+    """A plot of a data set's last evaluation."""
+    plots = {
+        (kept.result.dataset, path.name): path for kept in latest_results() for path in kept.plots
+    }
+    if (dataset, name) not in plots:
+        raise NotFound(f"There is no plot {name} of {dataset}.")
+    return HttpResponse(plots[dataset, name].read_bytes(), content_type="image/png")
+
+
+@require_POST
+def compute_map(request: HttpRequest) -> HttpResponse:
+    """Have a worker compute the map anew."""
+    collection = Collection.objects.get_named(MapForm.read(request.POST)["collection"])
+    start_map(collection)
+    return redirect(f"{reverse('web:quality')}?collection={collection.qualified_name}")

@@ -1,0 +1,87 @@
+"""Rules that tag documents: listed, tried, kept, removed."""
+
+from typing import Any
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from corpus.access.principal import Scope
+from corpus.endpoints import Cost, Endpoint, endpoint
+from corpus.errors import CollectionNotFound, InvalidInput, RuleExists
+from corpus.jobs.kinds.edit_job import start_tagging
+from corpus.jobs.run import run_jobs_now
+from corpus.models import Collection, Rule
+from corpus.rules import (
+    SHOWN,
+    add_rule,
+    all_rules,
+    change_rule,
+    delete_rule,
+    find_rule,
+    preview_rule,
+)
+from corpus.rules.conditions import FIELDS, validate_rule
+from web.forms import RuleForm
+
+
+@endpoint(GET=Endpoint(scope=Scope.ADMIN))
+@require_safe
+def rules(request: HttpRequest) -> HttpResponse:
+    """The rules that hold."""
+    return render(request, "web/rules.html", {"rules": all_rules()})
+
+
+@endpoint(
+    GET=Endpoint(scope=Scope.ADMIN, cost=Cost.SEARCH),
+    POST=Endpoint(scope=Scope.ADMIN, cost=Cost.SEARCH),
+)
+@require_http_methods(["GET", "HEAD", "POST"])
+def rule(request: HttpRequest, rule_id: UUID | None = None) -> HttpResponse:
+    """A rule, or a new one: to be changed, tried on what is there, kept and applied."""
+    kept = find_rule(rule_id) if rule_id else None
+    if request.method != "POST":
+        said = {field: getattr(kept, field) for field in FIELDS} if kept else {}
+        trial = preview_rule(kept) if kept else None
+        return _show(request, kept, said, trial=trial)
+    given = RuleForm.read(request.POST)
+    act = given.pop("act")
+    try:
+        if act == "try":
+            said = validate_rule({**given, "name": given["name"] or "trial"})
+            return _show(request, kept, given, trial=preview_rule(Rule(**said)))
+        saved = change_rule(kept.pk, given) if kept else add_rule(given)
+    except (InvalidInput, CollectionNotFound, RuleExists) as exc:
+        return _show(request, kept, given, problem=exc)
+    jobs = start_tagging(saved) if act == "apply" else []
+    run_jobs_now(jobs)
+    return redirect("web:job", jobs[0].pk) if len(jobs) == 1 else redirect("web:rules")
+
+
+def _show(
+    request: HttpRequest,
+    kept: Rule | None,
+    said: dict[str, Any],
+    *,
+    trial: Any = None,
+    problem: InvalidInput | CollectionNotFound | RuleExists | None = None,
+) -> HttpResponse:
+    shown = {
+        "rule": kept,
+        "said": {name: ", ".join(v) if isinstance(v, list) else v for name, v in said.items()},
+        "collections": Collection.objects.select_related("owner").order_by("name"),
+        "trial": trial,
+        "most_shown": SHOWN,
+        "problem": getattr(problem, "detail", "") or problem,
+        "wrong_field": getattr(problem, "field", ""),
+    }
+    return render(request, "web/rule.html", shown, status=problem.status if problem else 200)
+
+
+@endpoint(POST=Endpoint(scope=Scope.ADMIN))
+@require_POST
+def delete(request: HttpRequest, rule_id: UUID) -> HttpResponse:
+    """Remove a rule; tags that it has put on stay."""
+    delete_rule(rule_id)
+    return redirect("web:rules")
