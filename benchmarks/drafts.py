@@ -47,7 +47,7 @@ from evaluation.metrics import contains_gold
 from qa.answer_question import AnsweredQuestion, answer_question
 from qa.answerers.dspy_program import LMAnswerer
 from qa.context import QAContext, build_context
-from tests.contracts.chat_server import Call, chat_server
+from tests.support.chat_server import Call, chat_server
 
 REPLIES = Path(__file__).resolve().parent / "drafts"
 SEGMENT = re.compile(

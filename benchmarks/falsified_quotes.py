@@ -30,7 +30,7 @@ from evaluation.datasets import read_dataset
 from qa.grounding.support import judge_claim
 from qa.search.rerankers import get_judge
 from qa.types import Scorer
-from tests.falsified import Falsified, falsify_all
+from tests.support.falsified import Falsified, falsify_all
 
 Judge = Callable[[str, Sequence[str]], str]
 

@@ -20,8 +20,8 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pkb.settings")
 django.setup()
 
-from tests.paperless import TOKEN, Paperless, serve_paperless  # noqa: E402
-from tests.processes import finish, manage, own_database, read, wait_until  # noqa: E402
+from tests.support.paperless import TOKEN, Paperless, serve_paperless  # noqa: E402
+from tests.support.processes import finish, manage, own_database, read, wait_until  # noqa: E402
 
 START = "from corpus.watched.due_syncs import sync_source; sync_source('office')"
 ENDED = "SELECT count(*) = 0 FROM corpus_job WHERE status IN ('queued', 'running')"

@@ -19,7 +19,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pkb.settings")
 django.setup()
 
 from corpus.access.principal import SYSTEM, acting_as  # noqa: E402
-from tests.processes import finish, manage, own_database, read, wait_until  # noqa: E402
+from tests.support.processes import finish, manage, own_database, read, wait_until  # noqa: E402
 
 SYNC = (
     "from corpus.jobs.kinds.sync_job import start_sync;"

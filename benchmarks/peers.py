@@ -43,7 +43,7 @@ from stacks import (  # noqa: E402
 from corpus.embedders.model_files import packaged_model  # noqa: E402
 from evaluation.datasets import DataSet, GoldQuery, read_dataset, sample_dataset  # noqa: E402
 from evaluation.metrics import Array, bootstrap_interval, judge_ranking  # noqa: E402
-from tests.own_service import own_service  # noqa: E402
+from tests.support.own_service import own_service  # noqa: E402
 
 # Warm-up queries before measuring, which load what is loaded lazily.
 WARMING = 5

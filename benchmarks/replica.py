@@ -16,7 +16,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 from tests.faults.clusters import cluster_in, reachable_directory
-from tests.standby import DATABASE, standby_of, url_of
+from tests.support.standby import DATABASE, standby_of, url_of
 
 SUBJECTS = ("lighthouse", "ferry", "bakery", "orchard", "quarry", "weaver", "harbour", "mill")
 
@@ -54,7 +54,7 @@ def measure(documents: int, pairs: int) -> None:
     from corpus.postgres.standby import check_standby, read_position  # noqa: PLC0415
     from qa.search.hybrid import HybridRetriever  # noqa: PLC0415
     from qa.types import Query  # noqa: PLC0415
-    from tests.factories import ingest_text_of  # noqa: PLC0415
+    from tests.support.documents import ingest_text_of  # noqa: PLC0415
 
     retriever = HybridRetriever(alpha=0.5, candidate_count=50)
 

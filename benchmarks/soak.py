@@ -32,7 +32,7 @@ import psutil  # type: ignore[import-untyped]
 
 from pkb.databases import choose_postgres_dir
 from tests.histories.texts import name_of, write_version
-from tests.own_service import OwnService, own_service
+from tests.support.own_service import OwnService, own_service
 
 LOOK_EVERY = 500
 # Number of documents at a time, and the repeated questions.

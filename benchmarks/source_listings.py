@@ -25,8 +25,8 @@ from corpus.sources.mail.maildir import Maildir  # noqa: E402
 from corpus.sources.mail.mbox import Mbox  # noqa: E402
 from corpus.sources.paperless import Paperless, Settings  # noqa: E402
 from corpus.sources.source import Source  # noqa: E402
-from tests.mails import mail, write_mbox  # noqa: E402
-from tests.paperless import TOKEN, serve_paperless  # noqa: E402
+from tests.support.mails import mail, write_mbox  # noqa: E402
+from tests.support.paperless import TOKEN, serve_paperless  # noqa: E402
 
 MAX_BYTES = 50 * 2**20
 

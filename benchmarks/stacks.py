@@ -22,7 +22,7 @@ from pkb.databases import choose_postgres_dir
 from pkb.postgres import OWNER
 from pkb.postgres.server import EmbeddedPostgres
 from qa.readers.quantized_graph import QuantizedGraph
-from tests.own_service import OwnService
+from tests.support.own_service import OwnService
 
 FOLDER = Path(__file__).resolve().parent / "peers"
 # Hits requested from each stack: the depth of the metrics.

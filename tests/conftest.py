@@ -25,9 +25,9 @@ from xdist.scheduler import LoadFileScheduling
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.vector_index import ensure_vector_index
-from tests import drawing
-from tests.factories import Ingest, ingest_text_of
-from tests.processes import template
+from tests.support import drawing
+from tests.support.documents import Ingest, ingest_text_of
+from tests.support.processes import template
 
 pytest_plugins = ["tests.recordings.plugin"]
 
@@ -206,7 +206,7 @@ def ingest(collection: Collection) -> Ingest:
 @pytest.fixture
 def spans() -> Iterator[Any]:
     """The spans that end while the test runs, from an exporter in memory."""
-    from tests.doubles import recorded_spans  # noqa: PLC0415
+    from tests.support.doubles import recorded_spans  # noqa: PLC0415
 
     exporter = recorded_spans()
     exporter.clear()

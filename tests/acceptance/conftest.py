@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.factories import LIGHTHOUSE
-from tests.processes import PAGES, own_database, served
-from tests.tenants import Tenant, make_ida, make_otto
+from tests.support.documents import LIGHTHOUSE
+from tests.support.processes import PAGES, own_database, served
+from tests.support.users import Tenant, make_ida, make_otto
 
 
 @pytest.fixture(scope="session")

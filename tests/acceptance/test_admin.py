@@ -17,7 +17,7 @@ from rest_framework.test import APIClient
 from corpus.models import Chunk, Collection, Document, Embedding, Job, JobItem
 from evaluation.models import Question
 from qa.models import Answer, Session
-from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest, long_text
+from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest, long_text
 
 pytestmark = pytest.mark.django_db
 

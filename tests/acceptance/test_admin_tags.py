@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 
 from corpus.invariants import find_violations
 from corpus.models import ChunkTag, Document, Tag
-from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
+from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 pytestmark = pytest.mark.django_db
 

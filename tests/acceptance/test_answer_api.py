@@ -14,7 +14,7 @@ from corpus.models import Collection, Document
 from qa.configuration_hash import configuration_sha256
 from qa.models import Answer
 from qa.notices import GREETING, NOTHING_NEAR
-from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest, long_text
+from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest, long_text
 
 pytestmark = pytest.mark.django_db
 

@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from corpus.models import Document
 from qa.notices import UNNAMED
-from tests.factories import BAKERY, LIGHTHOUSE, Ingest
+from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest
 
 pytestmark = [pytest.mark.django_db, pytest.mark.bare_models]
 

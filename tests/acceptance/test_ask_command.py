@@ -14,8 +14,8 @@ from qa.configuration_hash import installation_sha256
 from qa.management.running_server import save_server_url
 from qa.notices import NOTHING_NEAR, UNSURE
 from qa.types import Answer
-from tests.commands import run
-from tests.factories import (
+from tests.support.commands import run
+from tests.support.documents import (
     DATED_ANSWER,
     FIRST_SENTENCE,
     LAST_SENTENCE,

@@ -16,8 +16,8 @@ from accounts.models import ApiKey, Event
 from corpus.access.principal import Principal, acting_as
 from corpus.models import Document
 from qa.api.mcp import mcp_server
-from tests.commands import run
-from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
+from tests.support.commands import run
+from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
 
 pytestmark = pytest.mark.django_db
 

@@ -9,7 +9,7 @@ from django.core.management import CommandError
 
 from qa.grounding.confidence import Calibration, read_calibration, write_calibration
 from qa.types import Evidence
-from tests.commands import run
+from tests.support.commands import run
 
 pytestmark = pytest.mark.django_db
 

@@ -22,7 +22,7 @@ from corpus.models import Collection, Grant
 from qa.answer_store import record_answer
 from qa.conversations import delete_session
 from qa.models import Answer, ChatEvent, ChatStream, Session
-from tests.contracts.chat_server import (
+from tests.support.chat_server import (
     Behaviour,
     Call,
     answers,
@@ -37,7 +37,7 @@ from tests.contracts.chat_server import (
     statement,
     written,
 )
-from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
+from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 # The answer is made in another thread, which sees only what is committed.
 pytestmark = pytest.mark.django_db(transaction=True)

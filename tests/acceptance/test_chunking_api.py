@@ -7,7 +7,7 @@ from rest_framework.test import APIClient
 
 from corpus.embedders import get_embedder
 from corpus.models import Collection
-from tests.factories import long_text
+from tests.support.documents import long_text
 
 pytestmark = pytest.mark.django_db
 

@@ -15,7 +15,7 @@ from rest_framework.test import APIClient
 from corpus.models import Document
 from corpus.sentences import sentence_spans
 from qa.grounding.support.verdict import PARTIAL_FROM
-from tests.factories import BAKERY, LIGHTHOUSE, Ingest
+from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest
 
 pytestmark = pytest.mark.django_db
 

@@ -17,7 +17,7 @@ from corpus.access.principal import bind_principal
 from corpus.characters import MAX_DEPTH
 from corpus.models import Document
 from qa.api.mcp.mcp_server import as_tool
-from tests.factories import LIGHTHOUSE, Ingest
+from tests.support.documents import LIGHTHOUSE, Ingest
 
 pytestmark = pytest.mark.django_db
 

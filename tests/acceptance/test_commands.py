@@ -15,8 +15,8 @@ from corpus.errors import BackendUnavailable, EmptyDocument
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.management.commands._report import Report
 from corpus.models import Chunk, Collection, Document, Job, JobItem
-from tests.commands import run
-from tests.factories import (
+from tests.support.commands import run
+from tests.support.documents import (
     LIGHTHOUSE,
     LIGHTHOUSE_QUESTION,
     Ingest,

@@ -26,8 +26,8 @@ from qa.retention import purge
 from qa.search.hybrid import passage_of
 from qa.sessions import ask_in_session, open_session
 from qa.types import Answer, ClosePassage
-from tests.database import places_of
-from tests.factories import (
+from tests.support.database import places_of
+from tests.support.documents import (
     BAKERY,
     FIRST_SENTENCE,
     LAST_SENTENCE,

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.processes import ROOT, environment, manage, own_database, served
+from tests.support.processes import ROOT, environment, manage, own_database, served
 
 pytestmark = pytest.mark.slow
 

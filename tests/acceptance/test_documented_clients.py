@@ -12,8 +12,8 @@ from rest_framework.test import APIClient
 
 from corpus.models import Chunk
 from pkb.http.endpoint_lookup import list_operations
-from tests.factories import LIGHTHOUSE, Ingest
-from tests.processes import OTHERS, ROOT, wait_for_others
+from tests.support.documents import LIGHTHOUSE, Ingest
+from tests.support.processes import OTHERS, ROOT, wait_for_others
 
 PAGE = (ROOT / "docs" / "guides" / "clients.md").read_text()
 RECIPE = re.compile(r"^## ([^\n]+)\n(?:(?!^## ).)*?^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -25,8 +25,8 @@ from qa.answer_store import accept_feedback, record_answer
 from qa.models import Answer, ChatEvent, Message
 from tests.acceptance.test_chat_api import again, chat
 from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
-from tests.database import fingerprint, places_of
-from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
+from tests.support.database import fingerprint, places_of
+from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 # None stands in a question that is asked here.
 WORDS = ("orsolya", "quill", "rapes", "basalt", "marigold", "ottermol", "vexlimar")

@@ -20,9 +20,9 @@ from pkb.trial_settings import settings_with
 from qa.answer_question import AnsweredQuestion, answer_question
 from qa.context import build_context
 from qa.sessions import CONTEXT_MESSAGES
-from tests.commands import run
-from tests.contracts.chat_server import chat_server, says
-from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
+from tests.support.chat_server import chat_server, says
+from tests.support.commands import run
+from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 pytestmark = pytest.mark.django_db
 

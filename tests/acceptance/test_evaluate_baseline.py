@@ -16,8 +16,8 @@ from evaluation import runs
 from pkb.server_env import BASE_DIR
 from qa import models
 from qa.answer_question import AnsweredQuestion, answer_question
-from tests.commands import run
 from tests.recordings.models import RERANKER
+from tests.support.commands import run
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 

@@ -14,8 +14,8 @@ from corpus.access.principal import acting_as
 from corpus.catalogue import create_collection
 from corpus.models import Collection, Document, Grant
 from qa.models import Answer, Session
-from tests.factories import LIGHTHOUSE_QUESTION
-from tests.tenants import ADDRESS, CALLER, Tenant, call
+from tests.support.documents import LIGHTHOUSE_QUESTION
+from tests.support.users import ADDRESS, CALLER, Tenant, call
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("login_required")]
 OTTOS = "Otto writes that the ferry to Lindow leaves at noon, and comes back before dark."

@@ -7,7 +7,7 @@ from rest_framework.test import APIClient
 
 from corpus.models import Collection
 from corpus.vector_index import ensure_vector_index, vector_index_name
-from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, long_text
+from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, long_text
 
 pytestmark = pytest.mark.django_db
 

@@ -11,7 +11,7 @@ from django.db import connection
 from rest_framework.test import APIClient
 
 from corpus.models import Document
-from tests.factories import BAKERY, LIGHTHOUSE
+from tests.support.documents import BAKERY, LIGHTHOUSE
 
 pytestmark = pytest.mark.django_db
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
+from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
 
 pytestmark = pytest.mark.django_db
 

@@ -15,7 +15,7 @@ from corpus.errors import BackendError
 from corpus.jobs.run import begin_job, run_job_slice
 from corpus.jobs.states import retry_job
 from corpus.models import Document, Job
-from tests.factories import BAKERY, LIGHTHOUSE
+from tests.support.documents import BAKERY, LIGHTHOUSE
 
 pytestmark = pytest.mark.django_db
 

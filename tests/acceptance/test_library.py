@@ -22,7 +22,7 @@ from corpus.models import Chunk, Collection, Document, Job, TermCount
 from corpus.models.document_lists import SORTS, fetch_page
 from corpus.queue import RUN_JOB
 from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
-from tests.factories import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
+from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
 from web.error_advice import find_advice, shorten
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]

@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from qa.grounding.drafts import Claim
 from qa.models import Answer
-from tests.contracts.chat_server import (
+from tests.support.chat_server import (
     Behaviour,
     Call,
     ChatServer,
@@ -24,7 +24,7 @@ from tests.contracts.chat_server import (
     statement,
     written,
 )
-from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
+from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 pytestmark = pytest.mark.django_db
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from accounts.models import ApiKey, SetupAddress
-from tests.commands import run
+from tests.support.commands import run
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "a green book of weather"

@@ -20,7 +20,7 @@ from qa.api.mcp.forwarding import forwarding
 from qa.api.mcp.mcp_server import build_server
 from qa.notices import UNSURE
 from qa.types import Answer
-from tests.factories import (
+from tests.support.documents import (
     BAKERY,
     DATED_ANSWER,
     FIRST_SENTENCE,
@@ -31,7 +31,7 @@ from tests.factories import (
     UNSURE_ANSWER,
     answered,
 )
-from tests.processes import PAGES, ROOT
+from tests.support.processes import PAGES, ROOT
 
 pytestmark = pytest.mark.slow
 

@@ -12,9 +12,9 @@ from rest_framework.test import APIClient
 from corpus.models import Collection
 from pkb.env import Env
 from pkb.model_catalogue import embedders
-from tests.contracts.chat_server import KEY, ChatServer, chat_server
-from tests.contracts.model_server import embed
-from tests.factories import LIGHTHOUSE
+from tests.support.chat_server import KEY, ChatServer, chat_server
+from tests.support.documents import LIGHTHOUSE
+from tests.support.model_server import embed
 
 pytestmark = pytest.mark.django_db
 

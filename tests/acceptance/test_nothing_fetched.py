@@ -13,9 +13,9 @@ from rest_framework.test import APIClient
 
 from corpus.catalogue import create_collection
 from corpus.models import Collection
-from tests.factories import LIGHTHOUSE
-from tests.listeners import was_asked
-from tests.processes import ROOT
+from tests.support.documents import LIGHTHOUSE
+from tests.support.ports import was_asked
+from tests.support.processes import ROOT
 
 pytestmark = pytest.mark.django_db
 

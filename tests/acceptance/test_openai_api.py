@@ -14,7 +14,7 @@ from corpus.embedders import get_embedder
 from corpus.errors import BackendUnavailable
 from corpus.models import Collection
 from qa.notices import NOTHING_NEAR
-from tests.factories import BAKERY, LIGHTHOUSE_QUESTION, Ingest
+from tests.support.documents import BAKERY, LIGHTHOUSE_QUESTION, Ingest
 
 pytestmark = pytest.mark.slow
 

@@ -16,7 +16,7 @@ from corpus.errors import BackendUnavailable
 from corpus.models import Collection
 from pkb.http.endpoint_lookup import find_endpoint
 from qa.notices import NOTHING_NEAR
-from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
+from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 # The server of these tests is a thread with WSGI.
 pytestmark = pytest.mark.filterwarnings("ignore:StreamingHttpResponse must consume")

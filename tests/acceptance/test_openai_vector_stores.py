@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 from corpus.endpoints import Cost
 from corpus.models import Collection, Document
 from pkb.http.endpoint_lookup import find_endpoint
-from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
+from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 BREAD = "When does the bakery open?"
 

@@ -13,8 +13,8 @@ from django.test import Client
 
 from accounts.models import Event, Identity
 from accounts.openid.issuer import find_issuer
-from tests.openid_provider import CLIENT_ID, CLIENT_SECRET, Provider, provider_process
-from tests.processes import OTHERS, wait_for_others
+from tests.support.openid_provider import CLIENT_ID, CLIENT_SECRET, Provider, provider_process
+from tests.support.processes import OTHERS, wait_for_others
 
 # Slow: its package is not installed for a quick run.
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]

@@ -18,8 +18,7 @@ from qa.answerers.program_files import REPLY_FORM, find_program, list_programs, 
 from qa.answerers.signature import GUARD
 from qa.context import answerers
 from qa.types import Draft, Passage, Quote, Statement
-from tests.commands import run
-from tests.contracts.chat_server import (
+from tests.support.chat_server import (
     KEY,
     PASSAGES,
     QUERY,
@@ -32,6 +31,7 @@ from tests.contracts.chat_server import (
     statement,
     written,
 )
+from tests.support.commands import run
 
 pytestmark = pytest.mark.django_db
 

@@ -23,7 +23,7 @@ from corpus.models import Collection, Document
 from pkb.http.endpoint_lookup import find_endpoint
 from qa.retention import purge
 from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
-from tests.factories import BAKERY, LIGHTHOUSE, Ingest
+from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest
 from tests.unit.loaders.sample_files import Pdf
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]

@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from corpus.models import Collection, Document
 from qa.models import Answer
-from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
+from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 pytestmark = pytest.mark.django_db
 

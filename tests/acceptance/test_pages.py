@@ -14,7 +14,7 @@ from corpus.jobs.kinds.map_job import draw_map
 from corpus.jobs.run import run_job_slice
 from corpus.models import Collection, Document, Job
 from qa.models import Answer, Feedback
-from tests.factories import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
+from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
 from web.views.document_pages import PAGE_CHARS
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ import pytest
 from pkb_client import Answer, Client, PkbError
 
 from corpus.models import Document
-from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
+from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
 
 # The server of these tests is a thread with WSGI.
 pytestmark = pytest.mark.filterwarnings("ignore:StreamingHttpResponse must consume")

@@ -15,7 +15,7 @@ from qa.answer_question import answer_question
 from qa.concurrency import NullListener
 from qa.context import build_context
 from qa.models import Answer
-from tests.contracts.chat_server import (
+from tests.support.chat_server import (
     Behaviour,
     Call,
     ChatServer,
@@ -28,7 +28,7 @@ from tests.contracts.chat_server import (
     says,
     statement,
 )
-from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
+from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 pytestmark = pytest.mark.django_db
 

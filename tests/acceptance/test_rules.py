@@ -18,8 +18,8 @@ from corpus.rules import add_rule, save_configured_rules
 from pkb.http.endpoint_lookup import find_endpoint
 from qa.checks import check_configuration
 from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
-from tests.commands import run
-from tests.factories import BAKERY, LIGHTHOUSE, Ingest
+from tests.support.commands import run
+from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
 

@@ -24,8 +24,8 @@ from pkb.http.endpoint_lookup import list_operations
 from pkb.preload import question_models
 from qa.answer_question import answer_question
 from qa.context import build_context
-from tests.drawing import examples
-from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION, ingest_text_of
+from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION, ingest_text_of
+from tests.support.drawing import examples
 
 if TYPE_CHECKING:
     from schemathesis import Case

@@ -12,7 +12,7 @@ from corpus.embedders import get_embedder
 from corpus.models import Collection, Document
 from qa.readers import get_reader
 from qa.search.rerankers import get_judge, get_reranker
-from tests.factories import BAKERY, LIGHTHOUSE, Ingest, long_text
+from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, long_text
 
 pytestmark = pytest.mark.django_db
 

@@ -14,7 +14,7 @@ from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Chunk, Collection, Document, Job
 from qa.api.mcp.tool_results import fetch_text, find_results
 from qa.models import Answer, Citation
-from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
+from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
 
 pytestmark = pytest.mark.django_db
 

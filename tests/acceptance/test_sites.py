@@ -14,8 +14,8 @@ from corpus.jobs.run import run_job_slice
 from corpus.models import Collection, Document, Job
 from corpus.models import Site as KeptSite
 from corpus.sites import SiteLimits, add_site
-from tests.factories import BAKERY, LIGHTHOUSE
-from tests.site_server import Site, page, serving
+from tests.support.documents import BAKERY, LIGHTHOUSE
+from tests.support.site_server import Site, page, serving
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model", "fetching")]
 URL = "https://docs.example.org/guide/"

@@ -11,8 +11,8 @@ from rest_framework.test import APIClient
 from corpus.jobs.run import run_job_slice
 from corpus.models import Collection, Job
 from corpus.sources.paperless import Settings
-from tests.factories import LIGHTHOUSE
-from tests.paperless import TOKEN, Paperless, serve_paperless
+from tests.support.documents import LIGHTHOUSE
+from tests.support.paperless import TOKEN, Paperless, serve_paperless
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
 

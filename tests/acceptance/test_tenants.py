@@ -17,7 +17,7 @@ from corpus.errors import PkbError
 from corpus.models import Document
 from pkb.http.endpoint_lookup import list_operations
 from qa.api.mcp.mcp_server import answer, fetch, search
-from tests.tenants import Tenant, call
+from tests.support.users import Tenant, call
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("login_required")]
 CANARIES = ("marigold", "ottermol", "zinnia")

@@ -17,8 +17,8 @@ from django.test import Client, override_settings
 from accounts.keys import create_key
 from corpus.models.installation import KEY_CHANGED, Installation
 from tests.acceptance.test_chat_api import read
-from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION
-from tests.processes import MODELS, database_url, served
+from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION
+from tests.support.processes import MODELS, database_url, served
 
 PASSWORD = "a green book of weather"
 # What is found and said is no matter here.

@@ -9,7 +9,7 @@ from django.test import Client
 from corpus.jobs.run import run_job_slice
 from corpus.models import Document, Job, WatchedFolder
 from corpus.watched.folders import save_configured_folders
-from tests.factories import LIGHTHOUSE
+from tests.support.documents import LIGHTHOUSE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
 

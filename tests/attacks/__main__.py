@@ -30,7 +30,7 @@ from tests.attacks.overload import (
 )
 from tests.attacks.reach import read_elsewhere, write_from_elsewhere
 from tests.attacks.target import Outcome, Target, find_process
-from tests.own_service import own_service
+from tests.support.own_service import own_service
 
 ATTACKS: dict[str, Callable[[Target], Awaitable[Outcome]]] = {
     "halves": send_halves,

@@ -22,7 +22,7 @@ import httpx
 
 from tests.attacks.overload import QUESTION, TEXT, percentile
 from tests.attacks.target import Outcome
-from tests.own_service import ROOT, OwnService, own_service
+from tests.support.own_service import ROOT, OwnService, own_service
 
 CROWD_S = 14.0
 RETRY_DELAY_S = 0.05

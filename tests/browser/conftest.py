@@ -10,8 +10,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.chromium import chromium
 from tests.browser.site import Seen, Site
-from tests.factories import BAKERY, LIGHTHOUSE
-from tests.processes import manage, own_database, served
+from tests.support.documents import BAKERY, LIGHTHOUSE
+from tests.support.processes import manage, own_database, served
 
 PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)

@@ -9,8 +9,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.site import Seen, Site
-from tests.drawing import examples
-from tests.factories import LIGHTHOUSE_QUESTION
+from tests.support.documents import LIGHTHOUSE_QUESTION
+from tests.support.drawing import examples
 from tests.unit.loaders.sample_files import Pdf
 
 pytestmark = pytest.mark.slow

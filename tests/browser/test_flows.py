@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from qa.notices import NOTHING_NEAR
 from tests.browser.site import Site
-from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION
+from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION
 from tests.unit.loaders.sample_files import Pdf
 
 pytestmark = pytest.mark.slow

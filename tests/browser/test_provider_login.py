@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chromium import chromium
-from tests.openid_provider import CLIENT_ID, CLIENT_SECRET, provider_process
-from tests.processes import OTHERS, wait_for_others
+from tests.support.openid_provider import CLIENT_ID, CLIENT_SECRET, provider_process
+from tests.support.processes import OTHERS, wait_for_others
 
 pytestmark = pytest.mark.slow
 

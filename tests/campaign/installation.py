@@ -18,8 +18,7 @@ import psycopg
 
 from pkb.postgres import OWNER
 from pkb.postgres.server import EmbeddedPostgres
-from tests.ports import free_port
-from tests.readiness import is_ready
+from tests.support.ports import free_port, is_ready
 
 ROOT = Path(__file__).parents[2]
 READY_WITHIN_S = 300

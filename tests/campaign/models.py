@@ -13,7 +13,7 @@ from tests.campaign.installation import Installation, installed
 from tests.campaign.ledger import new_text
 from tests.campaign.load import writing
 from tests.campaign.rounds import Family, Round, pause_of
-from tests.contracts.chat_server import (
+from tests.support.chat_server import (
     KEY,
     Behaviour,
     Call,

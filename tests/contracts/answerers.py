@@ -5,7 +5,7 @@ import dspy
 from qa.answerers.dspy_program import LMAnswerer
 from qa.grounding.drafts import Claim
 from qa.types import Draft
-from tests.contracts.chat_server import PASSAGES, QUERY, QUESTION, TALL
+from tests.support.chat_server import PASSAGES, QUERY, QUESTION, TALL
 
 
 class AnswererContract:

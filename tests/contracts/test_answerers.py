@@ -20,7 +20,7 @@ from qa.answerers.dspy_program import LMAnswerer
 from qa.grounding.drafts import Checked, Claim
 from qa.types import Draft, Exchange, Passage, Query, Quote, Statement
 from tests.contracts.answerers import AnswererContract
-from tests.contracts.chat_server import (
+from tests.support.chat_server import (
     GOOD,
     KEY,
     PASSAGES,
@@ -475,7 +475,7 @@ def watch(event, arguments):
     if event in ("socket.connect", "socket.getaddrinfo"):
         addresses.append(str(arguments))
 sys.addaudithook(watch)
-from tests.contracts.chat_server import GOOD, PASSAGES, QUERY, TALL, chat_server, openai
+from tests.support.chat_server import GOOD, PASSAGES, QUERY, TALL, chat_server, openai
 from qa.answerers.dspy_program import LMAnswerer
 with chat_server(GOOD) as server:
     assert openai(server).answer(QUERY, PASSAGES).text == TALL

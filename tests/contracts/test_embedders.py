@@ -23,8 +23,8 @@ from corpus.embedders.openai_api import OpenAIEmbedder
 from corpus.embedders.sentence_transformer import SentenceTransformerEmbedder
 from corpus.embedders.tokens import find_token_spans, load_tokenizer
 from corpus.errors import BackendError
-from tests.contracts.chat_server import KEY
-from tests.contracts.model_server import embedding_server
+from tests.support.chat_server import KEY
+from tests.support.model_server import embedding_server
 
 pytestmark = pytest.mark.slow
 

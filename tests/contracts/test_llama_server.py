@@ -14,8 +14,8 @@ import pytest
 from qa.answerers.answer_program import AnswerProgram
 from qa.answerers.dspy_program import LMAnswerer
 from tests.contracts.answerers import AnswererContract
-from tests.contracts.chat_server import PASSAGES, QUERY, statement
-from tests.ports import free_port
+from tests.support.chat_server import PASSAGES, QUERY, statement
+from tests.support.ports import free_port
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +36,7 @@ EXAMPLE = {
 @pytest.fixture(scope="module")
 def served(gguf: Path) -> Iterator[LMAnswerer]:
     port = free_port()
-    command = [sys.executable, "-m", "tests.contracts.llama_server", str(gguf), str(port)]
+    command = [sys.executable, "-m", "tests.support.llama_server", str(gguf), str(port)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe) as process:
         assert process.stdout

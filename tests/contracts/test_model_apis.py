@@ -16,7 +16,7 @@ from corpus.errors import BackendError, BackendUnavailable
 from qa.search.rerankers import rerankers
 from qa.search.rerankers.cohere_api import CohereReranker
 from qa.search.rerankers.late_interaction_reranker import LateInteractionReranker
-from tests.contracts.chat_server import (
+from tests.support.chat_server import (
     KEY,
     Behaviour,
     Call,
@@ -27,7 +27,7 @@ from tests.contracts.chat_server import (
     hang,
     in_turn,
 )
-from tests.contracts.model_server import embed, embedding_reply, rerank
+from tests.support.model_server import embed, embedding_reply, rerank
 
 SMALL = "text-embedding-3-small"
 

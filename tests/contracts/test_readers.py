@@ -22,7 +22,7 @@ from qa.readers.cross_encoder_reader import MOST_LEAD_TOKENS, MOST_SPAN_TOKENS, 
 from qa.readers.sentence_reader import MOST_SENTENCES, SentenceReader
 from qa.search.rerankers import get_judge
 from qa.types import Reading
-from tests.drawing import examples
+from tests.support.drawing import examples
 
 ROOT = Path(__file__).parents[2]
 OPTIONS = configured.PKB_READERS["minilm-l12-reader"]["OPTIONS"] | {"threads": 1}

@@ -17,8 +17,8 @@ from qa.search.rerankers.cohere_api import CohereReranker
 from qa.search.rerankers.cross_encoder_reranker import CrossEncoderReranker
 from qa.search.rerankers.identity_reranker import IdentityReranker
 from qa.search.rerankers.late_interaction_reranker import LateInteractionReranker
-from tests.contracts.chat_server import KEY
-from tests.contracts.model_server import rerank_server
+from tests.support.chat_server import KEY
+from tests.support.model_server import rerank_server
 
 pytestmark = pytest.mark.slow
 

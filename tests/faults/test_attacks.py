@@ -23,8 +23,8 @@ from tests.attacks.content import damage_requests, poison
 from tests.attacks.deletion import read_deleted
 from tests.attacks.reach import write_from_elsewhere
 from tests.attacks.target import Target
-from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION
-from tests.processes import own_database, served
+from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION
+from tests.support.processes import own_database, served
 
 pytestmark = pytest.mark.slow
 

@@ -11,10 +11,17 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.contracts.chat_server import ChatServer, chat_server, hang
-from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION
-from tests.processes import administering, end_sessions, own_database, read, served, wait_until
-from tests.readiness import is_ready
+from tests.support.chat_server import ChatServer, chat_server, hang
+from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION
+from tests.support.ports import is_ready
+from tests.support.processes import (
+    administering,
+    end_sessions,
+    own_database,
+    read,
+    served,
+    wait_until,
+)
 
 pytestmark = pytest.mark.slow
 

@@ -22,7 +22,7 @@ from pkb.http.rejections import RequestRejected
 from pkb.postgres.programs import PostgresDidNotStart
 from pkb.postgres.server import EmbeddedPostgres
 from tests.campaign.disks import MIB, mounted, remount, why_no_mounts
-from tests.factories import LIGHTHOUSE
+from tests.support.documents import LIGHTHOUSE
 from tests.unit.admission import Client, in_loop
 
 ROOM_MIB = 1

@@ -17,8 +17,8 @@ from corpus.errors import BackendError
 from corpus.invariants import find_violations
 from corpus.jobs.run import run_job_slice
 from corpus.models import Document, Embedding, Job
-from tests.factories import LIGHTHOUSE
-from tests.processes import MODELS
+from tests.support.documents import LIGHTHOUSE
+from tests.support.processes import MODELS
 
 MODEL = "hashing-64"
 

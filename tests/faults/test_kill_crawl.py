@@ -12,9 +12,9 @@ from corpus.invariants import find_violations
 from corpus.jobs.run import run_job_slice
 from corpus.models import Collection, Document
 from corpus.sites import SiteLimits, add_site, refresh_site
-from tests.factories import LIGHTHOUSE
-from tests.processes import database_url, manage, wait_until
-from tests.site_server import Handler, page, serving
+from tests.support.documents import LIGHTHOUSE
+from tests.support.processes import database_url, manage, wait_until
+from tests.support.site_server import Handler, page, serving
 
 PATHS = ["/", *(f"/{number}" for number in range(6))]
 

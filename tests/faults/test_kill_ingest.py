@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.factories import long_text
-from tests.processes import find_broken, finish, manage, own_database, read
+from tests.support.documents import long_text
+from tests.support.processes import find_broken, finish, manage, own_database, read
 
 pytestmark = pytest.mark.slow
 

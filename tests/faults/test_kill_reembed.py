@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.factories import long_text
-from tests.processes import find_broken, finish, manage, own_database, read, wait_until
+from tests.support.documents import long_text
+from tests.support.processes import find_broken, finish, manage, own_database, read, wait_until
 
 pytestmark = pytest.mark.slow
 

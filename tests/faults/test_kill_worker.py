@@ -12,9 +12,9 @@ import pytest
 from corpus.ingestion.file_sync import SyncOptions
 from corpus.jobs.kinds import sync_job
 from corpus.models import Collection
-from tests.drawing import examples
-from tests.factories import long_text
-from tests.processes import (
+from tests.support.documents import long_text
+from tests.support.drawing import examples
+from tests.support.processes import (
     connected_to,
     find_broken,
     finish,

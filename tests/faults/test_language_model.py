@@ -13,7 +13,7 @@ from corpus.errors import BackendError, BackendUnavailable
 from qa.answerers.dspy_program import LMAnswerer
 from qa.concurrency import cancellable_context
 from qa.grounding.drafts import Claim
-from tests.contracts.chat_server import (
+from tests.support.chat_server import (
     GOOD,
     KEY,
     PASSAGES,

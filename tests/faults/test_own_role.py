@@ -12,9 +12,9 @@ import psycopg
 import pytest
 
 from pkb.postgres.server import EmbeddedPostgres
-from tests.factories import LIGHTHOUSE
 from tests.faults.clusters import REPOSITORY, cluster_in, reachable_directory
-from tests.processes import finish, served
+from tests.support.documents import LIGHTHOUSE
+from tests.support.processes import finish, served
 
 pytestmark = [pytest.mark.slow, pytest.mark.campaign]
 

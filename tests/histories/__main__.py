@@ -23,7 +23,7 @@ import httpx
 from tests.histories.clients import SHELVES, make_shelves, run_clients
 from tests.histories.history import History, read_file
 from tests.histories.texts import CHUNKING
-from tests.own_service import ROOT, OwnService, own_service
+from tests.support.own_service import ROOT, OwnService, own_service
 
 ROUND_S = 60.0
 SHOWN = 8

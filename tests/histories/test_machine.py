@@ -15,12 +15,12 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 
 from corpus.catalogue import create_collection, delete_collection
 from corpus.jobs.run import run_job_slice
-from tests.drawing import examples
 from tests.histories.doors import Doors
 from tests.histories.history import History
 from tests.histories.model import Act, Write
 from tests.histories.shelf import Folder, Shelf, new_places
 from tests.histories.texts import CHUNKING, QUESTIONS
+from tests.support.drawing import examples
 
 pytestmark = [
     # Inside a transaction no answer is kept to be given again.

@@ -27,7 +27,8 @@ from qa.context import build_context
 from qa.models import Answer
 from tests.acceptance.test_chat_api import chat
 from tests.acceptance.test_lm_api import FACT, configure
-from tests.contracts.chat_server import (
+from tests.integration.test_telemetry import points
+from tests.support.chat_server import (
     Behaviour,
     answers,
     chat_server,
@@ -35,10 +36,9 @@ from tests.contracts.chat_server import (
     fails,
     statement,
 )
-from tests.doubles import recorded_metrics
-from tests.drawing import examples
-from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest, ingest_text_of
-from tests.integration.test_telemetry import points
+from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest, ingest_text_of
+from tests.support.doubles import recorded_metrics
+from tests.support.drawing import examples
 
 # Inside a transaction nothing is kept.
 pytestmark = pytest.mark.django_db(transaction=True)

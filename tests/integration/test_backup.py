@@ -42,9 +42,9 @@ from pkb.backup.table_selection import (
 )
 from pkb.backup.tasks import back_up
 from qa import models
-from tests.commands import run
-from tests.database import POLL_S, fingerprint, places_of, tables
-from tests.factories import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
+from tests.support.commands import run
+from tests.support.database import POLL_S, fingerprint, places_of, tables
+from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("cheap_model")]
 

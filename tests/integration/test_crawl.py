@@ -22,8 +22,8 @@ from corpus.jobs.states import retry_job
 from corpus.models import Collection, Document, Job, JobItem, SitePage
 from corpus.models import Site as KeptSite
 from corpus.sites import SiteLimits, add_site, refresh_due_sites, refresh_site, remove_site
-from tests.factories import BAKERY, LIGHTHOUSE
-from tests.site_server import Site, page, serving
+from tests.support.documents import BAKERY, LIGHTHOUSE
+from tests.support.site_server import Site, page, serving
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
 

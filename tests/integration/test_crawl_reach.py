@@ -10,9 +10,9 @@ from corpus import public_web
 from corpus.jobs.run import run_job_slice
 from corpus.models import Collection, Document, Job
 from corpus.sites import SiteLimits, add_site, refresh_site
-from tests.factories import LIGHTHOUSE
-from tests.listeners import was_asked
-from tests.site_server import Site, page, serving
+from tests.support.documents import LIGHTHOUSE
+from tests.support.ports import was_asked
+from tests.support.site_server import Site, page, serving
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
 

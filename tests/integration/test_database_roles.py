@@ -40,8 +40,8 @@ from corpus.postgres.owner import as_owner
 from corpus.vector_index import ensure_vector_index, vector_index_name
 from pkb.postgres.roles import ensure_database
 from pkb.postgres.server import SUPERUSER
-from tests.factories import LIGHTHOUSE, ingest_text_of
-from tests.processes import OWNER, SERVING, administering, own_database
+from tests.support.documents import LIGHTHOUSE, ingest_text_of
+from tests.support.processes import OWNER, SERVING, administering, own_database
 
 pytestmark = pytest.mark.skipif(SERVING == OWNER, reason="a server of yours, of one role")
 embedded = pytest.mark.skipif(configured.PKB_POSTGRES_DIR is None, reason="a server of yours")

@@ -8,7 +8,7 @@ import pytest
 from corpus.models import Collection, Document
 from evaluation.datasets import DataSet, GoldDocument, GoldQuestion
 from qa.models import Answer
-from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
+from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
 
 SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "disagreement.py"))
 

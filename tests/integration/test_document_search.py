@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from corpus.catalogue import create_collection
 from corpus.models import Document
-from tests.drawing import examples
-from tests.factories import BAKERY, LIGHTHOUSE, ingest_text_of
+from tests.support.documents import BAKERY, LIGHTHOUSE, ingest_text_of
+from tests.support.drawing import examples
 
 pytestmark = pytest.mark.django_db
 

@@ -13,7 +13,7 @@ from corpus.jobs.run import run_job_slice
 from corpus.models import Document
 from corpus.sources import source_settings
 from corpus.watched.due_syncs import sync_source
-from tests.factories import BAKERY, LIGHTHOUSE
+from tests.support.documents import BAKERY, LIGHTHOUSE
 
 PAGE = Path(__file__).parents[2] / "docs" / "guides" / "paperless-and-mail.md"
 

@@ -15,8 +15,8 @@ from corpus.models import Collection, Document, IdempotentRequest, Job, JobItem,
 from qa.answer_store import record_answer
 from qa.models import Answer
 from qa.types import Answer as GivenAnswer
-from tests.database import held_up, places_of
-from tests.factories import COAST, LIGHTHOUSE, SHORT_ANSWER, Ingest
+from tests.support.database import held_up, places_of
+from tests.support.documents import COAST, LIGHTHOUSE, SHORT_ANSWER, Ingest
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

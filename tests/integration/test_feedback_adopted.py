@@ -13,7 +13,7 @@ from evaluation.models import Question
 from evaluation.questions import adopt_feedback, read_accepted
 from qa.answer_store import MarkedSpan, accept_feedback, give_feedback
 from qa.models import Answer, Feedback
-from tests.factories import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
+from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 pytestmark = pytest.mark.django_db
 

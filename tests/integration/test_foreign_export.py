@@ -20,9 +20,9 @@ from corpus.models import Collection, Document, Job, WatchedFolder
 from pkb.backup.export import export_to
 from pkb.backup.manifest import BackupError, hash_file
 from pkb.backup.restore import restore_from
-from tests.commands import run
-from tests.database import fingerprint
-from tests.factories import BAKERY, LIGHTHOUSE, Ingest
+from tests.support.commands import run
+from tests.support.database import fingerprint
+from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("cheap_model")]
 

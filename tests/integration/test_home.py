@@ -36,8 +36,8 @@ from corpus.roots.shown_paths import uploads_folder
 from corpus.watched.folders import watch_folder
 from pkb.backup.export import export_to
 from pkb.backup.manifest import BackupError
-from tests.commands import run
-from tests.factories import LIGHTHOUSE
+from tests.support.commands import run
+from tests.support.documents import LIGHTHOUSE
 
 pytestmark = pytest.mark.django_db
 Go = Callable[[str], None]

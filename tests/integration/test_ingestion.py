@@ -10,7 +10,7 @@ from corpus.errors import BackendError, BinaryText, DuplicateDocument, TextTooLo
 from corpus.ingestion import Attributes, ingest_file, reingest_document
 from corpus.invariants import find_violations
 from corpus.models import Chunk, Collection, Document, Embedding
-from tests.factories import BAKERY, LIGHTHOUSE, Ingest, long_text
+from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, long_text
 
 pytestmark = pytest.mark.django_db
 

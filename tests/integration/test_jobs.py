@@ -27,7 +27,7 @@ from corpus.jobs.states import (
 )
 from corpus.models import Chunk, Collection, Document, Embedding, Job, JobItem
 from corpus.tasks import rescue_jobs
-from tests.factories import BAKERY, LIGHTHOUSE, Ingest, long_text
+from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, long_text
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_queue")]
 

@@ -14,7 +14,7 @@ from corpus.models import Chunk, Collection, Document
 from qa.search import hybrid
 from qa.search.hybrid import HybridRetriever
 from qa.types import Query
-from tests.factories import ingest_text_of
+from tests.support.documents import ingest_text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -14,7 +14,7 @@ from corpus.errors import BackendError
 from corpus.invariants import find_violations
 from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Chunk, Collection, Document
-from tests.factories import BAKERY, LIGHTHOUSE, long_text
+from tests.support.documents import BAKERY, LIGHTHOUSE, long_text
 
 pytestmark = pytest.mark.django_db
 

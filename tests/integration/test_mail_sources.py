@@ -15,9 +15,9 @@ from corpus.models import Document, Job
 from corpus.sources.mail import imap, maildir, mbox
 from corpus.sources.source_settings import SourceSettings
 from corpus.watched.due_syncs import sync_source
-from tests.factories import BAKERY, LIGHTHOUSE
-from tests.imap_server import PASSWORD, USER, Account, serve_imap
-from tests.mails import ANSWER, FIRST, OTHER, mail, three_mails, write_mbox
+from tests.support.documents import BAKERY, LIGHTHOUSE
+from tests.support.imap_server import PASSWORD, USER, Account, serve_imap
+from tests.support.mails import ANSWER, FIRST, OTHER, mail, three_mails, write_mbox
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
 

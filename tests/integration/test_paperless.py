@@ -15,8 +15,8 @@ from corpus.models import Chunk, Document, Job, JobItem
 from corpus.sources import web_client
 from corpus.sources.paperless import Settings
 from corpus.watched.due_syncs import source_states, start_due_syncs, sync_source
-from tests.factories import BAKERY, LIGHTHOUSE
-from tests.paperless import TOKEN, Paperless, serve_paperless
+from tests.support.documents import BAKERY, LIGHTHOUSE
+from tests.support.paperless import TOKEN, Paperless, serve_paperless
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
 

@@ -8,7 +8,7 @@ from corpus.filters import parse_filter
 from corpus.models import Collection, Embedding
 from qa.search.hybrid import HybridRetriever
 from qa.types import Passage, Query
-from tests.factories import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
+from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -11,8 +11,8 @@ import yaml
 from django.core.management import CommandError, call_command
 
 from pkb.management.commands import pipeline
-from tests.factories import BAKERY, LIGHTHOUSE
-from tests.processes import ROOT, manage, own_database, read, wait_until
+from tests.support.documents import BAKERY, LIGHTHOUSE
+from tests.support.processes import ROOT, manage, own_database, read, wait_until
 
 pytestmark = pytest.mark.slow
 

@@ -17,8 +17,8 @@ from corpus.catalogue import create_collection
 from corpus.ingestion.normal_form import join_blocks
 from corpus.loaders.base import Block
 from corpus.models import NAME_PATTERN, Chunk, Collection, Document, Embedding
-from tests.drawing import examples
-from tests.factories import LIGHTHOUSE, ingest_text_of
+from tests.support.documents import LIGHTHOUSE, ingest_text_of
+from tests.support.drawing import examples
 
 # Without coverage: it would take half as long again, and what is drawn decides what is run.
 pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.no_cover]

@@ -17,9 +17,9 @@ import httpx
 import pytest
 
 from pkb.env import Env
-from tests.certificates import write_certificate
-from tests.ports import free_port
-from tests.processes import wait_until
+from tests.support.certificates import write_certificate
+from tests.support.ports import free_port
+from tests.support.processes import wait_until
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 NGINX = (DEPLOY / "nginx" / "pkb.conf").read_text()

@@ -20,9 +20,9 @@ from corpus.ingestion import web_addresses
 from corpus.invariants import find_violations
 from corpus.models import Document
 from corpus.public_web import MAX_REDIRECTS, fetch, is_public_ip
-from tests.factories import LIGHTHOUSE
-from tests.listeners import was_asked
-from tests.site_server import Handler, Site, serving
+from tests.support.documents import LIGHTHOUSE
+from tests.support.ports import was_asked
+from tests.support.site_server import Handler, Site, serving
 
 MAX_BYTES = 10_000
 PAGE = (

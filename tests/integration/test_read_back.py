@@ -22,8 +22,8 @@ from corpus.vector_index import ensure_vector_index
 from pkb.preload import question_models
 from qa.api import answer_views, session_views
 from qa.models import Answer
-from tests.drawing import examples
-from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION, ingest_text_of
+from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION, ingest_text_of
+from tests.support.drawing import examples
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.no_cover]
 

@@ -20,8 +20,6 @@ from qa.conversations import read_passages
 from qa.models import Citation
 from qa.search import document_search as documents_search
 from qa.search.hybrid import CandidateSearch
-from tests.database import held_up
-from tests.factories import ingest_text_of
 from tests.histories.texts import (
     CHUNKING,
     COMMON_WORD,
@@ -34,6 +32,8 @@ from tests.histories.texts import (
 )
 from tests.integration.test_answer_cache import on_another_connection
 from tests.integration.test_erasure_races import answer_from
+from tests.support.database import held_up
+from tests.support.documents import ingest_text_of
 from web.views import document_pages
 
 pytestmark = pytest.mark.django_db(transaction=True)

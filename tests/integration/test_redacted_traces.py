@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.integration.test_startup import run
-from tests.processes import own_database
+from tests.support.processes import own_database
 
 pytestmark = pytest.mark.slow
 

@@ -22,7 +22,7 @@ from corpus.jobs.leases import MAX_ATTEMPTS, claim_item, register_runner
 from corpus.jobs.run import begin_job, run_job_slice
 from corpus.jobs.states import cancel_job, retry_job
 from corpus.models import Collection, Document, Embedding, Job
-from tests.factories import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of, long_text
+from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of, long_text
 
 pytestmark = pytest.mark.django_db
 

@@ -27,10 +27,10 @@ from pkb.status.service_status import read_state
 from pkb.status.view import ServiceStatus
 from qa.search.hybrid import HybridRetriever
 from qa.types import Query
-from tests.factories import LIGHTHOUSE, ingest_text_of
 from tests.faults.clusters import ask, cluster_in, reachable_directory, wait_until
-from tests.processes import template
-from tests.standby import DATABASE, at, programs_of, standby_of, url_of
+from tests.support.documents import LIGHTHOUSE, ingest_text_of
+from tests.support.processes import template
+from tests.support.standby import DATABASE, at, programs_of, standby_of, url_of
 
 HASHING = {
     "BACKEND": "corpus.embedders.hashed_words.HashingEmbedder",

@@ -12,7 +12,7 @@ from corpus.jobs.run import begin_job, run_job_slice
 from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Chunk, Collection, Document, Job
 from corpus.roots.shown_paths import matching, shown_path, shown_uri
-from tests.factories import BAKERY, LIGHTHOUSE, long_text
+from tests.support.documents import BAKERY, LIGHTHOUSE, long_text
 
 pytestmark = pytest.mark.django_db
 

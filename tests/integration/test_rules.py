@@ -27,7 +27,7 @@ from corpus.rules import (
 )
 from corpus.rules.conditions import validate_rule
 from corpus.tags import change_tags
-from tests.factories import BAKERY, LIGHTHOUSE, Ingest
+from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
 

@@ -17,7 +17,7 @@ from corpus.models import Chunk, Collection, Document, Embedding
 from corpus.vector_index import ensure_vector_index, vector_index_name
 from qa.search.hybrid import HybridRetriever
 from qa.types import Query
-from tests.factories import Ingest
+from tests.support.documents import Ingest
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 

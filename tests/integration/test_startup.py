@@ -11,8 +11,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from pkb.preload import question_models
-from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION
-from tests.processes import MODELS, own_database
+from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION
+from tests.support.processes import MODELS, own_database
 
 pytestmark = pytest.mark.slow
 

@@ -18,7 +18,7 @@ from corpus.catalogue import (
 from corpus.invariants import find_violations
 from corpus.models import Chunk, ChunkTag, Collection, Document, Tag
 from corpus.models.document_counts import compact_document_counts
-from tests.factories import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of, long_text
+from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of, long_text
 
 pytestmark = pytest.mark.django_db
 LINKS = ("corpus_document_tags", "corpus_chunktag")

@@ -16,7 +16,7 @@ from corpus.ingestion.file_scan import read_file
 from corpus.invariants import find_violations
 from corpus.models import Document
 from corpus.times import EARLIEST, LATEST, is_storable_time
-from tests.factories import LIGHTHOUSE, Ingest
+from tests.support.documents import LIGHTHOUSE, Ingest
 
 TOO_FAR = [
     "0001-01-01T00:00:00+14:00",

@@ -11,7 +11,7 @@ from corpus.ingestion.original_files import read_original
 from corpus.invariants import find_violations
 from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Chunk, Collection, Document, Job
-from tests.factories import BAKERY, LIGHTHOUSE, long_text
+from tests.support.documents import BAKERY, LIGHTHOUSE, long_text
 
 pytestmark = pytest.mark.django_db
 

@@ -9,9 +9,9 @@ from corpus.invariants import find_violations
 from corpus.models import ChunkTag, Collection, Document, Tag
 from corpus.models.document_counts import compact_document_counts
 from corpus.tags import merge_tags
-from tests.database import held_up
-from tests.factories import BAKERY, LIGHTHOUSE, Ingest
 from tests.integration.test_answer_cache import on_another_connection
+from tests.support.database import held_up
+from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

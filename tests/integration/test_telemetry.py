@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from tests.doubles import recorded_metrics
-from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION
+from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION
+from tests.support.doubles import recorded_metrics
 
 pytestmark = pytest.mark.django_db
 

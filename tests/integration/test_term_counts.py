@@ -13,7 +13,7 @@ from corpus.lexical import (
     read_lexical_query,
 )
 from corpus.models import Chunk, Collection, TermCount
-from tests.factories import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of, long_text
+from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of, long_text
 
 pytestmark = pytest.mark.django_db
 

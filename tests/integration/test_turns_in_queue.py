@@ -28,7 +28,7 @@ from corpus.queue import (
     enqueue_token_vectors,
     has_waiting_tasks,
 )
-from tests.factories import BAKERY
+from tests.support.documents import BAKERY
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_queue", "cheap_model")]
 Send = Callable[..., list[Job]]

@@ -24,10 +24,10 @@ from corpus.jobs.uploads import start_upload
 from corpus.models import Collection, Document, Job
 from corpus.roots.shown_paths import uploads_folder
 from corpus.sources.mail import mbox
-from tests.database import held_up
-from tests.factories import BAKERY, LIGHTHOUSE, ingest_text_of
-from tests.mails import FIRST, mail, write_mbox
-from tests.tenants import Tenant, call, make_otto
+from tests.support.database import held_up
+from tests.support.documents import BAKERY, LIGHTHOUSE, ingest_text_of
+from tests.support.mails import FIRST, mail, write_mbox
+from tests.support.users import Tenant, call, make_otto
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_queue", "cheap_model")]
 

@@ -20,8 +20,8 @@ from corpus.vector_index import (
     ensure_vector_index,
     vector_index_name,
 )
-from tests.factories import BAKERY, LIGHTHOUSE, ingest_text_of
-from tests.processes import wait_until
+from tests.support.documents import BAKERY, LIGHTHOUSE, ingest_text_of
+from tests.support.processes import wait_until
 
 pytestmark = pytest.mark.django_db
 

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from corpus.catalogue import create_collection, delete_collection, delete_document
 from corpus.models import Collection, IdempotentRequest, Job, Tombstone
 from qa.models import Answer
-from tests.factories import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
+from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -22,7 +22,7 @@ from pkb.dashboard import describe_state
 from pkb.postgres.programs import PostgresDidNotStart
 from pkb.status import service_status as state_module
 from pkb.status.service_status import Problem, read_state
-from tests.standby import standby_at
+from tests.support.standby import standby_at
 
 pytestmark = pytest.mark.django_db
 JOB = UUID("6a50f511-3018-4a63-8095-956467a384db")

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from qa.answer_cache import MAX_AGE_S, AnswerCache, AnswerKey
-from tests.factories import SHORT_ANSWER, answered
+from tests.support.documents import SHORT_ANSWER, answered
 
 MONOTONIC = "qa.answer_cache.monotonic"
 KEY = AnswerKey("q", 1, frozenset(), 5, (), "", "ida")

@@ -20,8 +20,8 @@ from qa.grounding.citations import (
 from qa.grounding.confidence import Calibration, sigmoid
 from qa.grounding.support import keeps_facts
 from qa.types import Answer, Citation, Draft, Passage, Query, Quote, Statement
-from tests.doubles import StubModel, read_as
-from tests.factories import COAST
+from tests.support.documents import COAST
+from tests.support.doubles import StubModel, read_as
 
 QUESTION = "When was the mill built?"
 QUERY = Query(QUESTION, "default")

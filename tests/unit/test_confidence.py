@@ -18,7 +18,7 @@ from qa.grounding.confidence import (
     write_calibration,
 )
 from qa.types import Evidence, Passage
-from tests.doubles import read_as
+from tests.support.doubles import read_as
 
 PASSAGE = Passage("c1", "d1", "0" * 64, "", "", (), None, "Rye is ground.", 0, 14)
 WRITTEN = Calibration({"reading": 0.5, "behind": 2.0}, -1.0, {"date": "today"})

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from corpus.sentences import sentence_spans
 from qa.grounding.disagreement import describe_disagreement, find_disagreement, prefer_newest
 from qa.types import Citation, ClosePassage, Evidence, Passage
-from tests.doubles import read_as
+from tests.support.doubles import read_as
 
 ANSWER_FROM = 0.5
 

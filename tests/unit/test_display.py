@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from qa.search.display import HEADER_WORDS, find_unit, show_units
 from qa.types import Citation, ClosePassage, Passage
-from tests.factories import COAST, FIRST_SENTENCE, LAST_SENTENCE, LIGHTHOUSE, close_to
+from tests.support.documents import COAST, FIRST_SENTENCE, LAST_SENTENCE, LIGHTHOUSE, close_to
 
 TEXT = "# Mill\n\nThe mill is of oak.\n\nRye is ground there.\n\nAnna Holt owns all."
 

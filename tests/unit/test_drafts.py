@@ -19,7 +19,7 @@ from qa.grounding.drafts import (
 )
 from qa.segments import split_segments
 from qa.types import Answer, Citation, Draft, Passage, Quote, Statement
-from tests.doubles import read_as
+from tests.support.doubles import read_as
 from tests.unit.test_citations import (
     BUILT,
     FOREIGN,

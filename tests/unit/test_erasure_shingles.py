@@ -8,7 +8,7 @@ from corpus.erasure.shingles import (
     read_words,
     split_hashes,
 )
-from tests.factories import LIGHTHOUSE
+from tests.support.documents import LIGHTHOUSE
 
 HASHER = ShingleHasher("a key")
 

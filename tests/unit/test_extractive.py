@@ -19,7 +19,7 @@ from qa.answerers.extractive import (
 from qa.grounding.confidence import SCORE_WEIGHT
 from qa.segments import Kind, split_segments
 from qa.types import Draft, Passage, Query
-from tests.doubles import read_as
+from tests.support.doubles import read_as
 
 RYE = Passage("c1", "d1", "0" * 64, "", "", (), None, "Rye is baked here. Bread is dark.", 0, 33)
 OATS = replace(RYE, chunk_id="c2", text="Oats are baked here.\n\nPorridge is pale.")

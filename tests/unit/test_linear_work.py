@@ -26,7 +26,7 @@ from qa import intent
 from qa.grounding.support import judge_claim
 from qa.segments import split_segments
 from qa.types import Exchange
-from tests.drawing import examples
+from tests.support.drawing import examples
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("corpus", "qa", "web", "pkb", "evaluation")

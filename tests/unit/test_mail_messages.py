@@ -11,7 +11,7 @@ from corpus.sources.mail.mbox import Mbox
 from corpus.sources.mail.messages import read_thread
 from corpus.sources.mail.threads import MessageHead
 from corpus.sources.source import EntryContent
-from tests.mails import mail, write_mbox
+from tests.support.mails import mail, write_mbox
 
 NESTED = b"".join(
     b"Content-Type: multipart/mixed; boundary=%d\n\n--%d\n" % (depth, depth)

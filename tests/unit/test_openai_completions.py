@@ -8,7 +8,7 @@ from qa.api.openai.completions import Completion, part_deltas
 from qa.api.openai.reply_text import annotate
 from qa.notices import GREETING, NOTHING_NEAR
 from qa.types import Answer, Citation, Passage
-from tests.factories import (
+from tests.support.documents import (
     DATED_ANSWER,
     FIRST_SENTENCE,
     LAST_SENTENCE,

@@ -8,7 +8,7 @@ from qa.api.openai.chat_answers import find_question, read_history
 from qa.api.openai.reply_text import annotate
 from qa.notices import GREETING, NOTHING_NEAR, UNNAMED
 from qa.types import Exchange
-from tests.factories import UNSURE_ANSWER
+from tests.support.documents import UNSURE_ANSWER
 
 TALL = "How tall is the lighthouse at Bavoke?"
 

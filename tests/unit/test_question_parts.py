@@ -8,8 +8,7 @@ from corpus.sentences import sentence_spans
 from qa.grounding.parts import GAP, join_answers
 from qa.intent import MOST_PARTS, split_question
 from qa.types import CLOSEST_COUNT, Answer, ClosePassage
-from tests.doubles import read_as
-from tests.factories import (
+from tests.support.documents import (
     COAST,
     FIRST_SENTENCE,
     LAST_SENTENCE,
@@ -19,6 +18,7 @@ from tests.factories import (
     UNSURE_ANSWER,
     of_day,
 )
+from tests.support.doubles import read_as
 
 SPLIT = {
     "What is the default port and how can it be changed?": (

@@ -6,7 +6,7 @@ from dataclasses import replace
 from qa.grounding.confidence import SCORE_WEIGHT, likeliest_first
 from qa.readers import READ_COUNT, READ_LEAST, READ_WITHIN, read_passages
 from qa.types import Passage, Reading
-from tests.doubles import StubModel, read_as
+from tests.support.doubles import StubModel, read_as
 
 PASSAGE = Passage(
     "c1", "d1", "0" * 64, "Mill", "", ("Parts", "Wheel"), None, "It is of oak.", 0, 13

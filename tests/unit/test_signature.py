@@ -25,7 +25,7 @@ from qa.answerers.signature import (
     read_verdict,
 )
 from qa.types import Quote
-from tests.factories import COAST, FIRST_SENTENCE
+from tests.support.documents import COAST, FIRST_SENTENCE
 
 TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
 LIST = f"Parts:\n\n- a lamp\n  - of brass\n\n{TABLE}\n\n```\nls\n\nls -l\n```"

@@ -17,7 +17,7 @@ from pkb.status import standby_status as standby_module
 from pkb.status.gauges import CachedState, measure_state
 from pkb.status.service_status import Disk, Problem, State
 from pkb.status.standby_status import Standby, read_standby
-from tests.standby import standby_at
+from tests.support.standby import standby_at
 
 NOW = datetime.now(UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

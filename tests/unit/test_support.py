@@ -16,7 +16,7 @@ from qa.grounding.support.omissions import may_leave_out_rest
 from qa.grounding.support.polarity import are_opposed
 from qa.grounding.support.verdict import PARTIAL_FROM
 from qa.grounding.support.words import read_words, stem
-from tests.falsified import falsify_all, honest_variants
+from tests.support.falsified import falsify_all, honest_variants
 
 DOCUMENTS = Path(__file__).parents[2] / "data" / "documents"
 

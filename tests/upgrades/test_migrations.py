@@ -11,7 +11,7 @@ from pytest_django import DjangoDbBlocker
 
 from corpus.api.outages import is_migrated
 from pkb.management.atomic_migrations import Target, migrate_to
-from tests.processes import connected_to, own_database
+from tests.support.processes import connected_to, own_database
 from tests.upgrades.schema import read_schema
 
 APPS = ("corpus", "qa", "accounts", "evaluation")

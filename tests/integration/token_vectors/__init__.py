@@ -21,7 +21,7 @@ from pkb import settings as product
 from qa.context import build_context
 from qa.search_passages import search_passages
 from qa.types import Passage, Query
-from tests.factories import (
+from tests.support.documents import (
     LIGHTHOUSE_QUESTION,
 )
 

@@ -27,19 +27,19 @@ from corpus.token_vectors import (
     background_embedder,
     fill_token_vectors,
 )
-from tests.factories import (
-    BAKERY,
-    LIGHTHOUSE,
-    Ingest,
-    ingest_text_of,
-    long_text,
-)
 from tests.integration.token_vectors import (
     fill,
     keeping,
     kept_chunks,
     search,
     waiting_fillings,
+)
+from tests.support.documents import (
+    BAKERY,
+    LIGHTHOUSE,
+    Ingest,
+    ingest_text_of,
+    long_text,
 )
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_queue")]

@@ -23,15 +23,6 @@ from qa.context import build_context
 from qa.search.rerankers.late_interaction_reranker import MAX_PREPARED, LateInteractionReranker
 from qa.search_passages import search_passages
 from qa.types import Passage, Query
-from tests.factories import (
-    BAKERY,
-    COAST,
-    LIGHTHOUSE,
-    LIGHTHOUSE_QUESTION,
-    Ingest,
-    ingest_text_of,
-    long_text,
-)
 from tests.integration.token_vectors import (
     chunks_of,
     fill,
@@ -39,6 +30,15 @@ from tests.integration.token_vectors import (
     kept_chunks,
     search,
     waiting_fillings,
+)
+from tests.support.documents import (
+    BAKERY,
+    COAST,
+    LIGHTHOUSE,
+    LIGHTHOUSE_QUESTION,
+    Ingest,
+    ingest_text_of,
+    long_text,
 )
 
 pytestmark = pytest.mark.django_db

@@ -32,8 +32,8 @@ from corpus.token_vectors import ranked_text
 from corpus.vector_index import ensure_vector_index
 from evaluation.models import Question
 from qa.models import Answer, ChatEvent, ChatStream, Citation, Message, Session
-from tests.factories import BAKERY, FIRST_SENTENCE, LIGHTHOUSE, LIGHTHOUSE_QUESTION
-from tests.processes import connected_to, own_database
+from tests.support.documents import BAKERY, FIRST_SENTENCE, LIGHTHOUSE, LIGHTHOUSE_QUESTION
+from tests.support.processes import connected_to, own_database
 
 MODEL = "hashing-64"
 LONG = "\n\n".join(

@@ -13,7 +13,7 @@ from corpus.ingestion import Attributes, ingest_text
 from corpus.invariants import Invariants, Quotes, Verification
 from corpus.models import DEFAULT_COLLECTION, Collection, Document
 from pkb.management.commands.verify import INVARIANTS
-from tests.factories import BAKERY, LIGHTHOUSE, long_text
+from tests.support.documents import BAKERY, LIGHTHOUSE, long_text
 
 RUNS = 4
 VERSIONS = (long_text(3), f"{LIGHTHOUSE} Today.", f"{BAKERY} Today.")

@@ -15,7 +15,7 @@ from corpus.models import IdempotentRequest, Job, WatchedFolder
 from corpus.sites import SiteLimits, add_site
 from evaluation.models import Question
 from qa.models import Answer, ChatStream, Session
-from tests.factories import LIGHTHOUSE, LIGHTHOUSE_QUESTION, ingest_text_of
+from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION, ingest_text_of
 
 SECRET = f"{LIGHTHOUSE} The marigold key lies under the third stone."
 ADDRESS = "https://bavoke.example/zinnia/"

@@ -10,7 +10,7 @@ from typing import Any
 import tiktoken
 
 from corpus.embedders.hashed_words import HashingEmbedder
-from tests.contracts.chat_server import KEY, Behaviour, Call, ChatServer
+from tests.support.chat_server import KEY, Behaviour, Call, ChatServer
 
 MOST_INPUTS, MOST_TOKENS = 2_048, 300_000
 

@@ -1,6 +1,6 @@
 """Serve a GGUF file by OpenAI's protocol, with llama.cpp, until standard input ends.
 
-python -m tests.contracts.llama_server FILE.gguf PORT
+python -m tests.support.llama_server FILE.gguf PORT
 """
 
 import sys

@@ -4,7 +4,7 @@ import os
 from email.message import EmailMessage
 from pathlib import Path
 
-from tests.factories import BAKERY, LIGHTHOUSE
+from tests.support.documents import BAKERY, LIGHTHOUSE
 
 FIRST, ANSWER, OTHER = "lamp-1@example.org", "lamp-2@example.org", "bread@example.org"
 

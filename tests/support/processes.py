@@ -18,10 +18,9 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 
 from corpus.invariants import find_violations
-from tests.ports import free_port
-from tests.readiness import is_ready
+from tests.support.ports import free_port, is_ready
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 # Shared with data folders of their own: what is in it is named by the weights it was made of.
 MODELS = Path(settings.DATA_DIR) / "models"
 # The role that processes connect as, and beside it the owner's, which the tests are.

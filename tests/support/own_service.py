@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pkb.databases import choose_postgres_dir
-from tests.ports import free_port
-from tests.readiness import is_ready
+from tests.support.ports import free_port, is_ready
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 READY_WITHIN_S = 180
 
 

@@ -1,0 +1,1 @@
+"""Shared by the tests: clients, servers, users, documents, processes, ports."""
