@@ -10,13 +10,23 @@ from typing import Any
 
 import httpx
 import pytest
+from django.contrib.auth import get_user_model
 
-from tests.support.processes import ROOT, environment, manage, own_database, served
+from tests.support.processes import (
+    ROOT,
+    connected_to,
+    environment,
+    manage,
+    name_of,
+    own_database,
+    served,
+)
 
 pytestmark = pytest.mark.slow
 
 PAGE = ROOT / "docs" / "reference" / "api.md"
 TUTORIAL = ROOT / "docs" / "tutorial.md"
+TEAM_TUTORIAL = ROOT / "docs" / "tutorial-team.md"
 CORPUS = ROOT / "data" / "documents"
 BLOCK = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # A block of commands, and what they print if the page shows it.
@@ -101,18 +111,14 @@ def test_every_documented_call_succeeds(service: tuple[str, str], tmp_path: Path
         values |= named_values(call, done.stdout)
 
 
-@pytest.mark.timeout(900)
-def test_every_step_of_the_tutorial_prints_what_the_page_shows(
-    service: tuple[str, str], tmp_path: Path
-) -> None:
-    address, database = service
-    steps = STEP.findall(TUTORIAL.read_text())
-    assert len(steps) == len([shown for _, shown in steps if shown]) == 7
+def run_steps(page: Path, database: str, address: str, home: Path) -> int:
+    """Run the commands of a tutorial; check that they print what it shows; return their number."""
+    steps = STEP.findall(page.read_text())
     for commands, shown in steps:
         done = subprocess.run(
             ["sh", "-c", PRELUDE + commands.replace("localhost:8000", address)],
             cwd=ROOT,
-            env=environment(database, HOME=str(tmp_path), APP_PORT=address.rsplit(":")[-1]),
+            env=environment(database, HOME=str(home), APP_PORT=address.rsplit(":", maxsplit=1)[-1]),
             capture_output=True,
             text=True,
             timeout=120,
@@ -120,6 +126,27 @@ def test_every_step_of_the_tutorial_prints_what_the_page_shows(
         )
         assert done.returncode == 0, f"{commands}\n{done.stdout}\n{done.stderr}"
         assert [line for line in shown.splitlines() if line not in done.stdout] == [], done.stdout
+    return len(steps)
+
+
+@pytest.mark.timeout(900)
+def test_every_step_of_the_tutorial_prints_what_the_page_shows(
+    service: tuple[str, str], tmp_path: Path
+) -> None:
+    address, database = service
+    assert run_steps(TUTORIAL, database, address, tmp_path) == 7
+
+
+@pytest.mark.timeout(900)
+def test_every_step_of_the_team_tutorial_prints_what_the_page_shows(
+    service: tuple[str, str], tmp_path: Path
+) -> None:
+    _, database = service
+    with connected_to(name_of(database)):
+        for name in ("ada", "ben", "eve"):
+            get_user_model().objects.create_user(name, password=f"{name} of the lighthouse")
+    with served(database, PKB_AUTH="required") as address:
+        assert run_steps(TEAM_TUTORIAL, database, address, tmp_path) == 10
 
 
 def test_the_first_step_of_the_tutorial_names_the_script_that_loads_the_samples() -> None:
