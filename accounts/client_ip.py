@@ -37,14 +37,13 @@ def resolve_client_ip(peer: str, forwarded_for: str) -> str:
         forwarded_for: The X-Forwarded-For header, to which each proxy appends its client. The part
             before that of trusted proxies can be forged, and is ignored.
     """
-    if not settings.PKB_TRUSTED_PROXIES:
+    proxy_count: int = settings.PKB_TRUSTED_PROXIES
+    if not proxy_count:
         if forwarded_for:
             _warn_about_proxy()
         return peer
     clients = [each.strip() for each in forwarded_for.split(",") if each.strip()]
-    if len(clients) < settings.PKB_TRUSTED_PROXIES:
-        return peer
-    return clients[-settings.PKB_TRUSTED_PROXIES]
+    return clients[-proxy_count] if len(clients) >= proxy_count else peer
 
 
 @cache

@@ -7,8 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pkb.env import Env
-from pkb.server_env import BASE_DIR
+from pkb.env import BASE_DIR, Env
 
 Catalogue = dict[str, dict[str, Any]]
 

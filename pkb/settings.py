@@ -4,28 +4,18 @@ import os
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from corsheaders.defaults import default_headers
 
 from corpus.filters import FILTER_SCHEMAS
 from pkb import __version__
-from pkb.data_folder import create_data_folder
+from pkb.data_folder import create_data_folder, read_secret_key
 from pkb.databases import read_databases
-from pkb.env import read_env
+from pkb.env import BASE_DIR, read_env, split_names
 from pkb.http.exposure import Exposure
 from pkb.logs import logging_config
-from pkb.model_catalogue import (
-    CROSS_ENCODER,
-    answerers,
-    embedders,
-    readers,
-    rerankers,
-    token_embedders,
-)
-from pkb.secret_key import read_secret_key
-from pkb.server_env import BASE_DIR
-from pkb.watch_setting import parse_watched_folders
+from pkb.model_catalogue import Catalogue
+from pkb.product_settings import product_settings
 
 env = read_env()
 
@@ -47,7 +37,7 @@ DEBUG = False
 IS_DEV = env.app_env == "dev"
 DATA_DIR = create_data_folder(env.pkb_data_dir)
 SECRET_KEY = read_secret_key(env)
-ALLOWED_HOSTS = [host.strip() for host in env.allowed_hosts.split(",") if host.strip()]
+ALLOWED_HOSTS = split_names(env.allowed_hosts)
 ROOT_URLCONF = "pkb.urls"
 LOGIN_URL = "web:login"
 LOGIN_REDIRECT_URL = "web:ask"
@@ -277,109 +267,11 @@ SPECTACULAR_SETTINGS = {
     },
 }
 
-MODEL_DIR = env.pkb_model_dir or DATA_DIR / "models"
-PKB_EMBEDDERS = embedders(env, cache_dir=MODEL_DIR)
-PKB_EMBEDDING_MODEL = env.embedding_model_name
-PKB_EMBEDDING_MODELS = env.extra_embedding_models
-PKB_EMBEDDING_DIM = env.embedding_dim
-PKB_RERANKERS = rerankers(env)
-PKB_RERANKER_MODEL = env.reranker_model
-PKB_TOKEN_EMBEDDERS = token_embedders(env)
-PKB_TOKEN_VECTORS = env.pkb_token_vectors
-# Judges whether one sentence supports another; its thresholds are valid only for this model.
-PKB_JUDGE_MODEL = CROSS_ENCODER
-PKB_READERS = readers(env, cache_dir=MODEL_DIR)
-PKB_READER_MODEL = env.pkb_reader
-PKB_PROGRAMS_DIR = DATA_DIR / "programs"
-# File with the address of the last `serve`, for other processes.
-PKB_SERVED_AT = DATA_DIR / "served-at"
-PKB_ANSWERERS = answerers(env, programs_dir=PKB_PROGRAMS_DIR)
-
-PKB_RETRIEVAL_K = env.retrieval_k
-PKB_FUSION_ALPHA = env.fusion_alpha
-PKB_CANDIDATE_COUNT = env.pkb_candidate_count
-PKB_QUERY_EXPANSIONS = env.pkb_query_expansions
-PKB_PASSAGES_PER_DOCUMENT = env.pkb_passages_per_document
-PKB_RERANK_COUNT = env.pkb_rerank_count
-PKB_RERANK_WEIGHT = env.pkb_rerank_weight
-PKB_CALIBRATION = env.pkb_calibration
-PKB_ABSTAIN_BELOW = env.pkb_abstain_below
-PKB_ANSWER_FROM = env.pkb_answer_from
-PKB_LM_ANSWER_FROM = env.pkb_lm_answer_from
-PKB_ANSWER_CACHE = env.pkb_answer_cache
-PKB_ANSWER_CONCURRENCY = env.pkb_answer_concurrency
-PKB_SEARCH_CONCURRENCY = env.pkb_search_concurrency
-PKB_ENCODING_CONCURRENCY = env.pkb_encoding_concurrency
-PKB_LIGHT_CONCURRENCY = env.pkb_light_concurrency
-PKB_WAITING_PER_PLACE = env.pkb_waiting_per_place
-PKB_MAX_WAIT_S = env.pkb_max_wait_s
-PKB_BODY_TIMEOUT_S = env.pkb_body_timeout_s
-PKB_STATEMENT_TIMEOUT_S = env.pkb_statement_timeout_s
-PKB_LOCK_TIMEOUT_S = env.pkb_lock_timeout_s
-PKB_REPLICA_WAIT_MS = env.pkb_replica_wait_ms
-PKB_DB_POOL_SIZE = env.pkb_db_pool_size
-PKB_SESSION_MINUTES = env.pkb_session_minutes
-PKB_CHAT_HEARTBEAT_S = env.pkb_chat_heartbeat_s
-PKB_RETENTION_DAYS = env.pkb_retention_days
-PKB_TOMBSTONE_DAYS = env.pkb_tombstone_days
-PKB_CHUNK_SIZE = env.chunk_size
-PKB_CHUNK_OVERLAP = env.chunk_overlap
-PKB_CHUNK_OVERLAP_SENTENCES = env.chunk_overlap_sentences
-PKB_MIN_INPUT_CHARS = env.min_input_chars
-PKB_MAX_INPUT_CHARS = env.max_input_chars
-PKB_MAX_FILE_CHARS = env.max_file_chars
-PKB_MODEL_INPUT_CHARS = env.pkb_model_input_chars
-PKB_MAX_BODY_BYTES = env.max_body_bytes
-PKB_MAX_FILE_BYTES = env.max_file_bytes
-PKB_USER_MAX_BYTES = env.pkb_user_max_bytes
-PKB_USER_MAX_DOCUMENTS = env.pkb_user_max_documents
-PKB_USER_MAX_JOBS = env.pkb_user_max_jobs
-PKB_KEEP_ORIGINALS = env.pkb_keep_originals
-PKB_RULES = env.pkb_rules
-PKB_OCR = env.pkb_ocr
-PKB_INGEST_ROOTS = [Path(root).resolve() for root in env.pkb_ingest_roots.split(":") if root]
-PKB_FETCH = env.pkb_fetch
-PKB_FETCH_HOSTS = {host.strip().lower() for host in env.pkb_fetch_hosts.split(",") if host.strip()}
-PKB_CRAWL_DELAY_S = env.pkb_crawl_delay_s
-PKB_CRAWL_MAX_PAGES = env.pkb_crawl_max_pages
-PKB_CRAWL_MAX_BYTES = env.pkb_crawl_max_bytes
-PKB_CRAWL_MAX_HOURS = env.pkb_crawl_max_hours
-PKB_WATCH = parse_watched_folders(env.pkb_watch)
-PKB_WATCH_QUIET_S = env.pkb_watch_quiet_s
-PKB_SOURCES = env.sources
-PKB_MANAGE = BASE_DIR / "manage.py"
-PKB_BACKUP_DIR = env.pkb_backup_dir and env.pkb_backup_dir.resolve()
-PKB_BACKUP_KEEP = env.pkb_backup_keep
-PKB_BACKUP_EVERY_HOURS = env.pkb_backup_every_hours
+EXPOSURE = Exposure.of(env)
+# pkb's own settings. Tests and commands import the catalogues of models from here.
+PKB_EMBEDDERS: Catalogue
+PKB_RERANKERS: Catalogue
+PKB_READERS: Catalogue
+vars().update(product_settings(env, DATA_DIR))
 # The `tasks` module of each app is found automatically.
 PROCRASTINATE_IMPORT_PATHS = ["pkb.backup.tasks"]
-PKB_EVALUATIONS_DIR = DATA_DIR / "evaluations"
-PKB_WORKER = env.pkb_worker
-PKB_OTEL_SERVICE_NAME = env.otel_service_name
-PKB_OTEL_EXPORTER = env.otel_exporter
-PKB_OTEL_ENDPOINT = env.otel_exporter_otlp_endpoint.rstrip("/")
-PKB_OTEL_ENVIRONMENT = env.app_env
-PKB_HOST = env.app_host
-PKB_PORT = env.app_port
-PKB_PUBLIC_URL = env.pkb_public_url.rstrip("/") or f"http://{PKB_HOST}:{PKB_PORT}"
-EXPOSURE = Exposure.of(env)
-PKB_AUTH = env.pkb_auth
-PKB_AUTH_REQUIRED = EXPOSURE.requires_login(env.pkb_auth)
-PKB_OIDC_ISSUER = env.pkb_oidc_issuer
-PKB_OIDC_CLIENT_ID = env.pkb_oidc_client_id
-PKB_OIDC_CLIENT_SECRET = env.pkb_oidc_client_secret.get_secret_value()
-PKB_OIDC_NAME = env.pkb_oidc_name or urlsplit(env.pkb_oidc_issuer).netloc
-PKB_OIDC_SCOPES = env.pkb_oidc_scopes
-PKB_OIDC_CREATE_USERS = env.pkb_oidc_create_users
-PKB_OIDC_GROUPS_CLAIM = env.pkb_oidc_groups_claim
-PKB_OIDC_ADMIN_GROUP = env.pkb_oidc_admin_group
-PKB_AUDIT_DAYS = env.pkb_audit_days
-PKB_AUDIT_QUESTIONS = env.pkb_audit_questions
-PKB_TRUSTED_PROXIES = env.pkb_trusted_proxies
-PKB_API_KEY = env.pkb_api_key.get_secret_value()
-PKB_MCP_READ_ONLY = env.pkb_mcp_read_only
-PKB_SUPERUSER = {
-    "username": env.django_superuser_username,
-    "email": env.django_superuser_email,
-    "password": env.django_superuser_password.get_secret_value(),
-}

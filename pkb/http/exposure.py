@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from typing import Self
 from urllib.parse import urlsplit
 
-from pkb.server_env import ServerEnv
+from pkb.env import Env
 
 # Headers of proxies: the client is on another machine.
 PROXY_HEADERS = frozenset({
@@ -35,7 +35,7 @@ class Exposure:
     issuer: str = ""
 
     @classmethod
-    def of(cls, env: ServerEnv) -> Self:
+    def of(cls, env: Env) -> Self:
         hosts = [host.strip() for host in env.allowed_hosts.split(",") if host.strip()]
         return cls(env.app_host, hosts, env.pkb_public_url, env.pkb_https, env.pkb_oidc_issuer)
 

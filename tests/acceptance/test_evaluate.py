@@ -16,7 +16,7 @@ from evaluation.overrides import overridden
 from evaluation.questions import decide_questions, propose_questions, read_accepted
 from evaluation.reports import latest_results
 from evaluation.runs import recall_turns
-from pkb.trial_settings import settings_with
+from pkb.product_settings import settings_with
 from qa.answer_question import AnsweredQuestion, answer_question
 from qa.context import build_context
 from qa.sessions import CONTEXT_MESSAGES
@@ -234,7 +234,7 @@ def test_wrong_usage_exits_2(dataset: Path, arguments: tuple[str, ...]) -> None:
 
 def test_settings_follow_the_environment_and_come_back(settings: Any) -> None:
     changed = settings_with({"FUSION_ALPHA": "0.75", "PKB_ANSWER_WORDS": "20"})
-    assert changed.keys() == {"PKB_FUSION_ALPHA", "PKB_ANSWERERS"}
+    assert changed.keys() == {"PKB_FUSION_ALPHA", "PKB_ANSWER_WORDS", "PKB_ANSWERERS"}
     before = settings.PKB_FUSION_ALPHA
     with overridden(changed):
         assert settings.PKB_FUSION_ALPHA == 0.75

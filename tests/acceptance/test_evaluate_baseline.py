@@ -13,7 +13,7 @@ import pytest
 from corpus.embedders.hashed_words import HashingEmbedder
 from corpus.models import Document
 from evaluation import runs
-from pkb.server_env import BASE_DIR
+from pkb.env import BASE_DIR
 from qa import models
 from qa.answer_question import AnsweredQuestion, answer_question
 from tests.recordings.models import RERANKER

@@ -10,10 +10,10 @@ import pytest
 import yaml
 from dotenv import dotenv_values
 
+from pkb.data_folder import read_secret_key
 from pkb.databases import read_databases
 from pkb.env import Env
 from pkb.postgres.roles import FORBID_LARGE_OBJECTS, LEAKPROOF, leakproof_statement
-from pkb.secret_key import read_secret_key
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from django.test import override_settings
 
-from pkb.data_folder import create_data_folder
+from pkb.data_folder import create_data_folder, read_secret_key
 from pkb.env import Env
 from pkb.postgres.server import EmbeddedPostgres
-from pkb.secret_key import read_secret_key
 from qa.answerers.program_files import store_program
 from qa.management.running_server import save_server_url
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from pkb.env import Env
+from pkb.env import Env, read_env
 
 
 def read(**given: object) -> Env:
@@ -108,3 +108,22 @@ def test_an_empty_variable_goes_before_what_the_file_says(
     monkeypatch.setenv("PKB_LM", "")
     env = Env(_env_file=tmp_path / ".env")  # type: ignore[call-arg]
     assert (env.pkb_lm, env.pkb_secret_key) == ("", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "suggestion"),
+    [
+        ("PKB_ANSWER_WORD", " (did you mean PKB_ANSWER_WORDS?)"),
+        ("PKB_CHUNK_SIZE", " (did you mean CHUNK_SIZE?)"),
+        ("PKB_XYZ", ""),
+    ],
+    ids=["misspelled", "prefixed", "unlike any"],
+)
+def test_read_env_proposes_the_nearest_setting_for_an_unknown_name(
+    monkeypatch: pytest.MonkeyPatch, name: str, suggestion: str
+) -> None:
+    monkeypatch.setenv(name, "1")
+    with pytest.raises(SystemExit) as caught:
+        read_env()
+    expected = f"pkb: unknown setting {name}{suggestion} (see docs/reference/settings.md)"
+    assert caught.value.code == expected

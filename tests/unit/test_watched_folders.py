@@ -7,8 +7,7 @@ from pydantic import ValidationError
 
 from corpus.roots.file_systems import lacks_change_events
 from corpus.watched.changes import MAX_WAIT_S, PendingChanges
-from pkb.env import Env
-from pkb.watch_setting import parse_watched_folders
+from pkb.env import Env, parse_watched_folders
 
 QUIET_S = 2.0
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management import get_commands, load_command_class
 from django.core.management.base import BaseCommand
 
-from pkb.server_env import BASE_DIR
+from pkb.env import BASE_DIR
 
 PAGE = BASE_DIR / "docs" / "reference" / "commands.md"
 HEAD = """\

@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from corpus.errors import PkbError
-from pkb.server_env import BASE_DIR
+from pkb.env import BASE_DIR
 
 PAGE = BASE_DIR / "docs" / "reference" / "errors.md"
 HEAD = """\

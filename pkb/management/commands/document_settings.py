@@ -3,8 +3,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from pkb.env import Env
-from pkb.server_env import BASE_DIR
+from pkb.env import BASE_DIR, Env
 
 PAGE = BASE_DIR / "docs" / "reference" / "settings.md"
 HEAD = """\

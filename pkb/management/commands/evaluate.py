@@ -26,7 +26,7 @@ from evaluation.overrides import overridden
 from evaluation.questions import read_accepted
 from evaluation.reports import keep_result, print_differences, print_result, write_report
 from evaluation.results import MODES, Result
-from pkb.trial_settings import settings_with
+from pkb.product_settings import settings_with
 
 # The maximum of /answer.
 MAX_K = 50

@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
-from pkb.server_env import BASE_DIR
+from pkb.env import BASE_DIR
 
 
 class Command(BaseCommand):

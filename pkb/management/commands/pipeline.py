@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from pkb.server_env import BASE_DIR
+from pkb.env import BASE_DIR
 
 PIPELINE = BASE_DIR / "pipelines" / "pipeline.py"
 REQUIREMENTS = "locks/requirements-pipelines.txt"
