@@ -17,7 +17,7 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from corpus.embedders.late_interaction import TokenEmbedder
+from corpus.embedders.colbert import TokenEmbedder
 from corpus.embedders.onnx import OnnxEmbedder
 from corpus.embedders.sentence_transformer import SentenceTransformerEmbedder
 from qa.search.rerankers.cross_encoder_reranker import CrossEncoderReranker

@@ -26,7 +26,7 @@ django.setup()
 from corpus.errors import PkbError  # noqa: E402
 from corpus.ingestion.normal_form import join_blocks  # noqa: E402
 from corpus.loaders import load_file  # noqa: E402
-from corpus.loaders.pages import draw_page, find_on_page  # noqa: E402
+from corpus.loaders.page_images import draw_page, find_on_page  # noqa: E402
 
 PAGES, SENTENCES = 8, 3
 SENTENCE = re.compile(r"[^.!?\n][^.!?]{20,200}[.!?]")

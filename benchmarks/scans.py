@@ -36,15 +36,15 @@ import itertools
 from corpus.characters import fold_text
 from corpus.errors import PkbError
 from corpus.loaders import load_file, sandbox
-from corpus.loaders.base import LoadedDocument
-from corpus.loaders.formats.pdf import picture_of
+from corpus.loaders.blocks import LoadedDocument
+from corpus.loaders.formats.pdf_loader import picture_of
 from corpus.loaders.ocr import engine
-from corpus.loaders.ocr import pages as ocr_pages
+from corpus.loaders.ocr import scans as ocr_scans
 
 SEED = 17
 DPI = (150, 200, 300)
 POINTS_PER_INCH = 72
-LEAST_WORDS, MOST_WORDS = 150, 900
+MIN_WORDS, MOST_WORDS = 150, 900
 TOKEN = re.compile(r"\w+")
 # Confidence steps, from which the warning threshold was chosen.
 STEPS = (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 1.01)
@@ -93,10 +93,10 @@ def read_here(pixels: int) -> None:
     engine.load()
     engine.FINDING_PIXELS = pixels
 
-    def read(act: str, content: bytes, *, given: dict[str, int], **_: object) -> list[object]:
-        return [engine.read(picture_of(content, number=given["number"]))]
+    def read(act: str, content: bytes, *, arguments: dict[str, int], **_: object) -> list[object]:
+        return [engine.read(picture_of(content, number=arguments["number"]))]
 
-    ocr_pages.__dict__["run_in_child"] = read
+    ocr_scans.__dict__["run_in_child"] = read
 
 
 def measure(
@@ -175,7 +175,7 @@ def usable_pages(path: Path) -> Iterator[tuple[Path, int]]:
         pdf = PdfDocument(path.read_bytes())
         for number in range(min(len(pdf), 60)):
             words = len(pdf[number].get_textpage().get_text_range().split())
-            if LEAST_WORDS <= words <= MOST_WORDS:
+            if MIN_WORDS <= words <= MOST_WORDS:
                 yield path, number
     except PdfiumError:
         return

@@ -17,7 +17,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import Exists, OuterRef
 
 from corpus.embedders import get_token_embedder, token_embedders
-from corpus.embedders.late_interaction import TokenEmbedder
+from corpus.embedders.colbert import TokenEmbedder
 from corpus.models import Chunk, TokenVectors
 from corpus.querysets import ChunkQuerySet
 from corpus.telemetry import Step, span

@@ -125,7 +125,7 @@ def rerankers(env: Env) -> Catalogue:
 def token_embedders(env: Env) -> Catalogue:
     """Return the models that compute token vectors for the reranker of the same name."""
     options = {"model": LATE_INTERACTION, "threads": env.pkb_model_threads}
-    backend = "corpus.embedders.late_interaction.TokenEmbedder"
+    backend = "corpus.embedders.colbert.TokenEmbedder"
     return {LATE_INTERACTION: {"BACKEND": backend, "OPTIONS": options}}
 
 

@@ -29,7 +29,7 @@ from corpus.ingestion.original_files import (
     shown_type,
 )
 from corpus.loaders import registry
-from corpus.loaders.pages import draw_page
+from corpus.loaders.page_images import draw_page
 from corpus.models import Document
 
 # A file can load nothing with this policy. Chromium's PDF viewer works under it.

@@ -10,7 +10,7 @@ from corpus.backends import BackendRegistry, LoadableModel
 from corpus.errors import BackendError
 
 if TYPE_CHECKING:
-    from corpus.embedders.late_interaction import TokenEmbedder
+    from corpus.embedders.colbert import TokenEmbedder
 
 embedders = BackendRegistry("PKB_EMBEDDERS")
 # Keyed by the rerankers that compare their vectors.

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 EXPORT_VERSION = 2
 EXPORT_TIMEOUT_S = 900
 # Minimum cosine of a token's vector by the graph and by the model; docs/decisions/0015.
-LEAST_COSINE = 0.9999
-LEAST_COSINE_QUANTIZED = 0.95
+MIN_COSINE = 0.9999
+MIN_COSINE_QUANTIZED = 0.95
 
 GRAPH, QUANTIZED_GRAPH = "model.onnx", "model-int8.onnx"
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
@@ -74,10 +74,10 @@ def export(folder: Path, graph: Path) -> None:
 def _export(folder: Path, graph: Path, *, quantized: bool) -> None:
     model = _load_model(folder)
     _write_graph(model, graph)
-    _check_agreement(model, folder, graph, least_cosine=LEAST_COSINE)
+    _check_agreement(model, folder, graph, least_cosine=MIN_COSINE)
     if quantized:
         _quantize(graph)
-        _check_agreement(model, folder, graph, least_cosine=LEAST_COSINE_QUANTIZED)
+        _check_agreement(model, folder, graph, least_cosine=MIN_COSINE_QUANTIZED)
 
 
 def _digest(folder: Path) -> str:

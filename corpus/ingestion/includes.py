@@ -14,8 +14,8 @@ from corpus.errors import PkbError
 from corpus.ingestion.file_scan import FileContent, read_file
 from corpus.loaders import registry
 from corpus.loaders.charset import decode
-from corpus.loaders.formats.markdown import split_front_matter
-from corpus.loaders.formats.plain import normalize_newlines
+from corpus.loaders.formats.markdown_loader import split_front_matter
+from corpus.loaders.formats.plain_text import normalize_newlines
 
 # Maximum depth and number of includes.
 MAX_DEPTH = 10

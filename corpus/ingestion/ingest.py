@@ -25,7 +25,7 @@ from corpus.ingestion.store import (
 from corpus.ingestion.uploaded_files import Upload, saved_while_stored
 from corpus.ingestion.vectors import encode_chunks, queue_completion
 from corpus.loaders import LoaderLimits, load_file
-from corpus.loaders.base import Block
+from corpus.loaders.blocks import Block
 from corpus.models import Collection, Document
 from corpus.telemetry import Step, ingest_latency_ms, ingest_requests, measured, span
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from corpus.characters import MAX_DEPTH, fold_text, is_storable, normalize, split_text
 from corpus.errors import BinaryText
-from corpus.loaders.base import Block, OcrBox
-from corpus.loaders.formats.pdf.page import MAX_BOXES, Box
+from corpus.loaders.blocks import Block, OcrBox
+from corpus.loaders.formats.pdf.rendering import MAX_BOXES, Box
 
 # Coordinates are in ten-thousandths of the page's width.
 _PARTS = 10_000

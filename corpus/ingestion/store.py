@@ -19,7 +19,7 @@ from corpus.ingestion.normal_form import Outline, clean_json, clean_line
 from corpus.ingestion.uploaded_files import delete_uploads_on_commit, path_of
 from corpus.ingestion.vectors import Encoded
 from corpus.lexical import character_ngrams, drop_unused_words, read_words
-from corpus.loaders.base import LoadedDocument
+from corpus.loaders.blocks import LoadedDocument
 from corpus.loaders.metadata import earliest_datetime
 from corpus.models import DEFAULT_COLLECTION, Chunk, Collection, Document, Embedding
 from corpus.postgres.prepared import fetch_prepared

@@ -3,14 +3,14 @@
 ``load_file`` detects the media type from content, name and declaration (``media_types``), reads
 plain formats in this process and all others in a child process with limits (``sandbox``), and has
 OCR read scanned pages (``ocr``). ``registry`` maps media types to modules, each a
-``corpus.loaders.base.Loader``.
+``corpus.loaders.blocks.Loader``.
 """
 
 from corpus.errors import EmptyDocument, TooLarge
-from corpus.loaders.base import LoadedDocument
+from corpus.loaders.blocks import LoadedDocument
 from corpus.loaders.limits import LoaderLimits
 from corpus.loaders.media_types import detect_media_type
-from corpus.loaders.ocr.pages import read_scans
+from corpus.loaders.ocr.scans import read_scans
 from corpus.loaders.read import read
 from corpus.loaders.registry import FORMATS, supported_extensions
 from corpus.loaders.sandbox import read_in_child

@@ -43,27 +43,24 @@ def check_zip(content: bytes, *, limits: LoaderLimits) -> None:
             f"The archive unpacks to {unpacked:,} bytes; {limits.max_unpacked_bytes:,} are allowed."
         )
     for entry in entries:
-        _check_entry(entry, limits.max_ratio)
+        if entry.flag_bits & _ENCRYPTED:
+            raise UnreadableFile("The file is encrypted.")
+        name = repr(entry.filename)
+        if entry.compress_type not in _METHODS:
+            raise UnreadableFile(f"The archive entry {name} is packed in an unusual way.")
+        path = PurePosixPath(entry.filename.replace("\\", "/"))
+        if path.is_absolute() or ".." in path.parts:
+            raise UnreadableFile(f"The archive names a path outside itself: {name}.")
+        if entry.file_size > max(entry.compress_size * limits.max_ratio, _SMALL_ENTRY_BYTES):
+            raise UnreadableFile(
+                f"The archive entry {name} unpacks to more than {limits.max_ratio} times its size."
+            )
 
 
 def unpacked_bytes(content: bytes) -> int:
     """Return the total unpacked size of all entries, as the directory states it."""
     with opened(content) as archive:
         return sum(entry.file_size for entry in archive.infolist())
-
-
-def _check_entry(entry: zipfile.ZipInfo, max_ratio: int) -> None:
-    if entry.flag_bits & _ENCRYPTED:
-        raise UnreadableFile("The file is encrypted.")
-    if entry.compress_type not in _METHODS:
-        raise UnreadableFile(f"The archive entry {entry.filename!r} is packed in an unusual way.")
-    path = PurePosixPath(entry.filename.replace("\\", "/"))
-    if path.is_absolute() or ".." in path.parts:
-        raise UnreadableFile(f"The archive names a path outside itself: {entry.filename!r}.")
-    if entry.file_size > max(entry.compress_size * max_ratio, _SMALL_ENTRY_BYTES):
-        raise UnreadableFile(
-            f"The archive entry {entry.filename!r} unpacks to more than {max_ratio} times its size."
-        )
 
 
 @contextmanager
@@ -102,18 +99,26 @@ def parse_xml(
     content: bytes | str, *, name: str = "The file", allow_dtd: bool = False
 ) -> "Element":
     """Parse XML without entities, external references or (unless allowed) a DTD."""
-    from xml.etree.ElementTree import ParseError  # noqa: PLC0415 - only in the child process
+    from defusedxml.ElementTree import fromstring  # noqa: PLC0415 - only in the child process
+
+    with _xml_errors_of(name):
+        root: Element = fromstring(content, forbid_dtd=not allow_dtd)
+        return root
+
+
+@contextmanager
+def _xml_errors_of(name: str) -> Iterator[None]:
+    """Convert errors of XML parsers to UnreadableFile."""
+    from xml.etree.ElementTree import ParseError  # noqa: PLC0415
 
     from defusedxml import DefusedXmlException  # noqa: PLC0415
-    from defusedxml.ElementTree import fromstring  # noqa: PLC0415
 
     try:
-        root: Element = fromstring(content, forbid_dtd=not allow_dtd)
+        yield
     except DefusedXmlException as error:
         raise UnreadableFile(f"{name} declares a DTD or entities, which is refused.") from error
     except (ParseError, ValueError, LookupError) as error:
         raise UnreadableFile(f"{name} is not well-formed XML: {error}") from error
-    return root
 
 
 def stream_xml(archive: zipfile.ZipFile, name: str, tag: str) -> Iterator["Element"]:
@@ -122,18 +127,11 @@ def stream_xml(archive: zipfile.ZipFile, name: str, tag: str) -> Iterator["Eleme
     Raises:
         UnreadableFile: It is not well-formed, or it declares a DTD.
     """
-    from xml.etree.ElementTree import ParseError  # noqa: PLC0415 - only in the child process
-
-    from defusedxml import DefusedXmlException  # noqa: PLC0415
     from defusedxml.ElementTree import iterparse  # noqa: PLC0415
 
     content = read_entry(archive, name) or b""
-    try:
+    with _xml_errors_of(name):
         for _, element in iterparse(io.BytesIO(content), forbid_dtd=True):
             if element.tag == tag:
                 yield element
                 element.clear()
-    except DefusedXmlException as error:
-        raise UnreadableFile(f"{name} declares a DTD or entities, which is refused.") from error
-    except (ParseError, ValueError, LookupError) as error:
-        raise UnreadableFile(f"{name} is not well-formed XML: {error}") from error

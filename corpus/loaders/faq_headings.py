@@ -11,17 +11,17 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
 
-from corpus.loaders.base import Block
-from corpus.loaders.labels import BULLET, LINE_LEVEL, MOST_LINE_CHARS
+from corpus.loaders.blocks import Block
+from corpus.loaders.labels import BULLET, LINE_LEVEL, MAX_LINE_CHARS
 
 # The longest of 402 answers in 16 FAQs has 5,990 characters.
-MOST_ANSWER_CHARS = 6_000
+MAX_ANSWER_CHARS = 6_000
 # 397 of them have at most 1,531: the limit for the only question of a section.
-MOST_LONE_ANSWER_CHARS = 1_500
+MAX_LONE_ANSWER_CHARS = 1_500
 # The longest of 415 questions has 274; a long paragraph needs a mark to be a question.
-MOST_MARKED_CHARS = 300
+MAX_MARKED_CHARS = 300
 # With at least this many marked questions, the others need a mark too.
-LEAST_MARKED = 2
+MIN_MARKED = 2
 
 _Q = r"[*_]{0,3}(?:\d{1,3}[.)][ \t]*)?(?:Q|Question|Frage)[ \t]?\d{0,3}[ \t]?[.):][*_]{0,3}"
 _A = r"[*_]{0,3}(?:A|Answer|Antwort)[ \t]?\d{0,3}[ \t]?[.):][*_]{0,3}"
@@ -49,7 +49,7 @@ def add_question_headings(blocks: Sequence[Block]) -> tuple[Block, ...]:
         if not words:
             continue
         is_lone = company[sections[at]] == 1 and not _MARK.match(parts[at].text)
-        most_chars = MOST_LONE_ANSWER_CHARS if is_lone else MOST_ANSWER_CHARS
+        most_chars = MAX_LONE_ANSWER_CHARS if is_lone else MAX_ANSWER_CHARS
         for place in range(at, _answer_end(parts, at, questions, most_chars)):
             labels = named[place].labels
             named[place] = replace(
@@ -95,7 +95,7 @@ def _find_questions(parts: Sequence[Block]) -> dict[int, str]:
     asking = {at for at in places if _is_question(parts[at])} | (marked & answered)
     # If marks separate questions and answers, a question need not end in "?".
     for ones in (marked, answered):
-        asking |= ones if len(asking & ones) >= LEAST_MARKED else set()
+        asking |= ones if len(asking & ones) >= MIN_MARKED else set()
     words = {at: _words([parts[at]]) if _is_answered(parts, at, asking) else "" for at in asking}
     words |= {at: _words(parts[at + 1 : end]) for at, end in spread.items()}
     return dict(sorted(words.items()))
@@ -110,7 +110,7 @@ def _spread_question(parts: Sequence[Block], at: int) -> tuple[int, int] | None:
         char_count += len(parts[end].text)
         if _ANSWER.match(parts[end].text):
             return (at, end) if end > at + 1 else None
-        if parts[end].heading_level is not None or char_count > MOST_MARKED_CHARS:
+        if parts[end].heading_level is not None or char_count > MAX_MARKED_CHARS:
             return None
     return None
 
@@ -141,12 +141,12 @@ def _is_short(block: Block) -> bool:
     """Return whether a block is short enough to be a marked question."""
     text = block.text.strip()
     is_other = BULLET.match(text) or _ANSWER.match(text) or text.startswith(_FENCES)
-    return len(text) <= MOST_MARKED_CHARS and not is_other
+    return len(text) <= MAX_MARKED_CHARS and not is_other
 
 
 def _is_question(block: Block) -> bool:
     text = block.text.strip()
-    is_line = len(text) <= MOST_LINE_CHARS and not BULLET.match(text)
+    is_line = len(text) <= MAX_LINE_CHARS and not BULLET.match(text)
     return is_line and _QUESTION.match(text) is not None
 
 

@@ -8,24 +8,24 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from corpus.loaders.base import Block
+from corpus.loaders.blocks import Block
 
 # The level below every heading of the source.
 LINE_LEVEL = 6
 # A longer line is a sentence that ends as a question, or in bold.
-MOST_LINE_CHARS = 150
+MAX_LINE_CHARS = 150
 # Each chunk under a label repeats it.
-MOST_LABEL_CHARS = 160
+MAX_LABEL_CHARS = 160
 
 # A longer line is a sentence.
-MOST_TERM_CHARS = 60
+MAX_TERM_CHARS = 60
 
 BULLET = re.compile(r"\A\s*[-*+•◦▪●○■–‣·o]\s")
 _NUMBER = re.compile(r"\A\s*\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]\s")
 _ROW = re.compile(r"\A\s*(?:\||[+=-]{3})")
 # Options with an argument, if separated from the description.
 _OPTION = re.compile(
-    rf"\A--?[A-Za-z](?:[^\n]{{0,{MOST_TERM_CHARS}}}?(?=\s{{2}}|$)|[\w-]*(?:,? --?[\w-]+)*)"
+    rf"\A--?[A-Za-z](?:[^\n]{{0,{MAX_TERM_CHARS}}}?(?=\s{{2}}|$)|[\w-]*(?:,? --?[\w-]+)*)"
 )
 # A Sphinx directive that describes an object named after its colons.
 _DESCRIBED = re.compile(
@@ -49,12 +49,12 @@ def label_blocks(blocks: Sequence[Block]) -> tuple[Block, ...]:
 def normalize_label(text: str) -> str:
     """Return words that name something on one line, or "" if they are too long."""
     label = _MARKUP.sub(r"\1", " ".join(text.split())).rstrip("¶").rstrip()
-    return label if len(label) <= MOST_LABEL_CHARS else ""
+    return label if len(label) <= MAX_LABEL_CHARS else ""
 
 
 def is_bold_heading(text: str) -> bool:
     """Return whether a bold line is a heading: short, and not a sentence or caption."""
-    if len(text) > MOST_LINE_CHARS or text.endswith((".", ",", ";", ":")):
+    if len(text) > MAX_LINE_CHARS or text.endswith((".", ",", ";", ":")):
         return False
     return any(map(str.isalpha, text)) and not _CAPTION.match(text)
 
@@ -82,7 +82,7 @@ def _find_term(text: str) -> str:
     if named:
         return normalize_label(named[named.lastindex or 0])
     is_defined = _DEFINITION.match(rest) or _indent(rest) > _indent(first)
-    if not is_defined or line.startswith("```") or _is_item(line) or len(line) > MOST_TERM_CHARS:
+    if not is_defined or line.startswith("```") or _is_item(line) or len(line) > MAX_TERM_CHARS:
         return ""
     return normalize_label(line) if _TERM.match(line) else ""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from corpus.errors import UnreadableFile
 from corpus.loaders.charset import decode
-from corpus.loaders.formats.markup import parse_html
+from corpus.loaders.formats.html_blocks import parse_html
 
 # Maximum links of a page.
 MAX_LINKS = 5_000
@@ -22,31 +22,27 @@ _ANY_WRAPPER = 47
 def read_links(content: bytes) -> dict[str, Any]:
     """Return the raw ``links``, ``base`` and ``canonical`` of a page.
 
-    Links with ``nofollow`` are omitted.
+    Links with ``nofollow`` are omitted, and all links of a page that says so in its head.
     """
     root = parse_html(decode(content))
-    found: dict[str, Any] = {"links": [], "base": "", "canonical": ""}
-    if root is None:
-        return found
-    for element in root.iter("a", "area", "base", "link"):
+    links: list[str] = []
+    base = canonical = ""
+    for element in () if root is None else root.iter("a", "area", "base", "link"):
         href = element.get("href") or ""
-        said = (element.get("rel") or "").lower().split()
+        relations = (element.get("rel") or "").lower().split()
         if not href or len(href) > MAX_ADDRESS_CHARS:
             continue
         if element.tag == "base":
-            found["base"] = found["base"] or href
+            base = base or href
         elif element.tag == "link":
-            found["canonical"] = href if "canonical" in said else found["canonical"]
-        elif "nofollow" not in said and len(found["links"]) < MAX_LINKS:
-            found["links"].append(href)
-    if _says_nofollow(root):
-        found["links"] = []
-    return found
-
-
-def _says_nofollow(root: Any) -> bool:
-    named = (each for each in root.iter("meta") if (each.get("name") or "").lower() == "robots")
-    return any("nofollow" in (each.get("content") or "").lower() for each in named)
+            canonical = href if "canonical" in relations else canonical
+        elif "nofollow" not in relations and len(links) < MAX_LINKS:
+            links.append(href)
+    for meta in () if root is None else root.iter("meta"):
+        is_for_robots = (meta.get("name") or "").lower() == "robots"
+        if is_for_robots and "nofollow" in (meta.get("content") or "").lower():
+            links = []
+    return {"links": links, "base": base, "canonical": canonical}
 
 
 def read_sitemap(content: bytes) -> dict[str, list[str]]:
@@ -58,22 +54,18 @@ def read_sitemap(content: bytes) -> dict[str, list[str]]:
         UnreadableFile: It is damaged, another format, or larger than ``MAX_SITEMAP_BYTES``
         unpacked.
     """
-    unpacked = _unpack(content) if content.startswith(_GZIP) else content
-    if unpacked.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-        return _read_xml(unpacked)
-    lines = unpacked.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
+    if content.startswith(_GZIP):
+        try:
+            content = zlib.decompressobj(_ANY_WRAPPER).decompress(content, MAX_SITEMAP_BYTES + 1)
+        except zlib.error as error:
+            raise UnreadableFile("The sitemap is packed, and damaged.") from error
+        if len(content) > MAX_SITEMAP_BYTES:
+            raise UnreadableFile(f"The sitemap unpacks to over {MAX_SITEMAP_BYTES:,} bytes.")
+    if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+        return _read_xml(content)
+    lines = content.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
     pages = [line.strip() for line in lines[:MAX_ENTRIES] if len(line) <= MAX_ADDRESS_CHARS]
     return {"pages": [page for page in pages if page], "sitemaps": []}
-
-
-def _unpack(content: bytes) -> bytes:
-    try:
-        unpacked = zlib.decompressobj(_ANY_WRAPPER).decompress(content, MAX_SITEMAP_BYTES + 1)
-    except zlib.error as error:
-        raise UnreadableFile("The sitemap is packed, and damaged.") from error
-    if len(unpacked) > MAX_SITEMAP_BYTES:
-        raise UnreadableFile(f"The sitemap unpacks to over {MAX_SITEMAP_BYTES:,} bytes.")
-    return unpacked
 
 
 def _read_xml(content: bytes) -> dict[str, list[str]]:

@@ -1,7 +1,6 @@
 """Links of pages and entries of sitemaps, parsed in a child process."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from corpus.loaders import registry
 from corpus.loaders.limits import LoaderLimits
@@ -39,8 +38,10 @@ def find_links(content: bytes) -> PageLinks:
         UnreadableFile: Parsing it exceeds the limits.
         BackendUnavailable: The process that parses could not be started.
     """
-    found = _ask("find_links", content, registry.HTML)
-    return PageLinks(tuple(found["links"]), found["base"], found["canonical"])
+    (page,) = run_in_child(
+        "find_links", content, media_type=registry.HTML, limits=_LIMITS, arguments={}
+    )
+    return PageLinks(tuple(page["links"]), page["base"], page["canonical"])
 
 
 def find_entries(content: bytes) -> Sitemap:
@@ -50,10 +51,7 @@ def find_entries(content: bytes) -> Sitemap:
         UnreadableFile: It is not a sitemap, or exceeds the limits of ``link_parser``.
         BackendUnavailable: As ``find_links``.
     """
-    found = _ask("find_entries", content, registry.XML)
-    return Sitemap(tuple(found["pages"]), tuple(found["sitemaps"]))
-
-
-def _ask(act: str, content: bytes, media_type: str) -> Any:
-    (found,) = run_in_child(act, content, media_type=media_type, limits=_LIMITS, given={})
-    return found
+    (sitemap,) = run_in_child(
+        "find_entries", content, media_type=registry.XML, limits=_LIMITS, arguments={}
+    )
+    return Sitemap(tuple(sitemap["pages"]), tuple(sitemap["sitemaps"]))

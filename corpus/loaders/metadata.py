@@ -5,7 +5,7 @@ All values are cut to the limits of a document.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from email.utils import getaddresses, parsedate_to_datetime
 from typing import Any
@@ -65,7 +65,7 @@ _SPELT = (
 )
 
 
-def normalize_metadata(stated: Mapping[str, Any]) -> dict[str, Any]:
+def normalize_metadata(properties: Mapping[str, Any]) -> dict[str, Any]:
     """Return the metadata of a file within limits, in the form that filters use.
 
     Returns:
@@ -73,22 +73,22 @@ def normalize_metadata(stated: Mapping[str, Any]) -> dict[str, Any]:
         8601 dates or times, ``language`` is a code of two or three lowercase letters; unknown ones
         are omitted.
     """
-    metadata: dict[str, Any] = _bounded(dict(stated), MAX_DEPTH)
+    metadata: dict[str, Any] = _bounded(dict(properties), MAX_DEPTH)
     languages = [normalize_language(metadata.pop(key, "")) for key in _LANGUAGE_KEYS]
-    found = {
+    normalized = {
         "author": _author(metadata),
         "language": next(filter(None, languages), ""),
         **{key: normalize_date(metadata.pop(key, "")) for key in ("created", "modified")},
     }
-    return {**metadata, **{key: value for key, value in found.items() if value}}
+    return {**metadata, **{key: value for key, value in normalized.items() if value}}
 
 
 def _bounded(value: Any, depth: int) -> Any:
     if isinstance(value, str):
         return value[:MAX_TEXT_CHARS].rstrip()
     if isinstance(value, dict) and depth:
-        kept = list(value.items())[:MAX_ENTRIES]
-        return {str(key)[:MAX_KEY_CHARS]: _bounded(each, depth - 1) for key, each in kept}
+        items = list(value.items())[:MAX_ENTRIES]
+        return {str(key)[:MAX_KEY_CHARS]: _bounded(each, depth - 1) for key, each in items}
     if isinstance(value, list | tuple):
         return [_bounded(each, depth - 1) for each in value[:MAX_ENTRIES]] if depth else []
     return None if isinstance(value, dict) else value
@@ -97,23 +97,20 @@ def _bounded(value: Any, depth: int) -> Any:
 def _author(metadata: dict[str, Any]) -> str | list[str]:
     """Return the author from the first key that has one; a sender also stays as sender."""
     for key in _AUTHOR_KEYS:
-        stated = metadata.get(key) if key == "from" else metadata.pop(key, None)
-        names = [name for each in _listed(stated) if (name := _name(each, key))]
+        value = metadata.get(key) if key == "from" else metadata.pop(key, None)
+        values = value if isinstance(value, list) else [value]
+        names = [name for each in values if (name := _name(each, key))]
         if names:
             unique = list(dict.fromkeys(names))[:MAX_AUTHORS]
             return unique if len(unique) > 1 else unique[0]
     return ""
 
 
-def _listed(stated: Any) -> list[Any]:
-    return stated if isinstance(stated, list) else [stated]
-
-
-def _name(stated: Any, key: str) -> str:
+def _name(value: Any, key: str) -> str:
     """Return a person's name on one line; "" for a URL or a placeholder."""
-    if isinstance(stated, dict):
-        stated = stated.get("name")
-    text = " ".join(stated.split()) if isinstance(stated, str) else ""
+    if isinstance(value, dict):
+        value = value.get("name")
+    text = " ".join(value.split()) if isinstance(value, str) else ""
     if key == "from":
         name, address = (getaddresses([text]) or [("", "")])[0]
         text = name or address
@@ -122,19 +119,44 @@ def _name(stated: Any, key: str) -> str:
     return text[:MAX_AUTHOR_CHARS].rstrip()
 
 
-def normalize_language(stated: Any) -> str:
+def normalize_language(value: Any) -> str:
     """Return the language of a tag such as ``de-CH`` or ``ger``, or ""."""
-    if isinstance(stated, list):
-        stated = stated[0] if stated else ""
-    found = _LANGUAGE.match(stated.strip()) if isinstance(stated, str) else None
-    code = found[1].lower() if found else ""
+    if isinstance(value, list):
+        value = value[0] if value else ""
+    match = _LANGUAGE.match(value.strip()) if isinstance(value, str) else None
+    code = match[1].lower() if match else ""
     return "" if code in _NO_LANGUAGES else _SHORT_LANGUAGES.get(code, code)
 
 
-def normalize_date(stated: Any) -> str:
+def normalize_date(value: Any) -> str:
     """Return a date, a partial date (``2024-03``) or a time in ISO 8601, or "" if invalid."""
-    text = " ".join(str(stated).split())[:MAX_KEY_CHARS]
-    return next(filter(None, (read(text) for read in _READERS)), "")
+    text = " ".join(str(value).split())[:MAX_KEY_CHARS]
+    if date := _iso_date(text):
+        return date
+    for pattern, places in _SPELT:
+        match = pattern.match(text)
+        if match:
+            year, month, day = (match[place] for place in places)
+            number = _MONTHS.get(month.lower(), 0) if month.isalpha() else int(month)
+            if date := _iso_date(f"{year}-{number:02}-{int(day):02}"):
+                return date
+            break
+    try:
+        moment = parsedate_to_datetime(text)  # as in mail headers
+    except (TypeError, ValueError, IndexError, OverflowError):
+        return ""
+    return moment.isoformat() if moment.year in YEARS else ""
+
+
+def _iso_date(text: str) -> str:
+    match = _ISO.match(text)
+    if not match or int(match[1]) not in YEARS:
+        return ""
+    year, month, day, time, zone = match.groups()
+    moment = "-".join(part for part in (year, month, day) if part)
+    if time:
+        moment += f"T{time if time.count(':') > 1 else time + ':00'}{zone or ''}"
+    return moment if earliest_datetime(moment) else ""
 
 
 def document_date(metadata: Mapping[str, Any], created_at: datetime | None, *, today: date) -> str:
@@ -152,50 +174,20 @@ def document_date(metadata: Mapping[str, Any], created_at: datetime | None, *, t
     Returns:
         A date, or a year or month if only that is known, or "".
     """
-    stated, modified = (
+    created, modified = (
         normalize_date(metadata.get(key) or "")[:10] for key in ("created", "modified")
     )
-    given = created_at.date().isoformat() if created_at else ""
-    created = stated if not given or (stated and given.startswith(stated)) else given
+    day = created_at.date().isoformat() if created_at else ""
+    # A month or year in the metadata may be all that is known of that day.
+    if day and not (created and day.startswith(created)):
+        created = day
     last = (today + timedelta(days=1)).isoformat()
     return max((day for day in (created, modified) if day <= last), default="")
 
 
-def _iso(text: str) -> str:
-    found = _ISO.match(text)
-    if not found or int(found[1]) not in YEARS:
-        return ""
-    year, month, day, time, zone = found.groups()
-    moment = "-".join(part for part in (year, month, day) if part)
-    if time:
-        moment += f"T{time if time.count(':') > 1 else time + ':00'}{zone or ''}"
-    return moment if earliest_datetime(moment) else ""
-
-
-def _mail_date(text: str) -> str:
-    try:
-        moment = parsedate_to_datetime(text)
-    except (TypeError, ValueError, IndexError, OverflowError):
-        return ""
-    return moment.isoformat() if moment.year in YEARS else ""
-
-
-def _spelt(text: str) -> str:
-    for pattern, places in _SPELT:
-        found = pattern.match(text)
-        if found:
-            year, month, day = (found[place] for place in places)
-            number = _MONTHS.get(month.lower(), 0) if month.isalpha() else int(month)
-            return _iso(f"{year}-{number:02}-{int(day):02}")
-    return ""
-
-
-_READERS: tuple[Callable[[str], str], ...] = (_iso, _spelt, _mail_date)
-
-
-def earliest_datetime(stated: str) -> datetime | None:
+def earliest_datetime(date: str) -> datetime | None:
     """Return the first moment of a date from ``normalize_date``; None if it does not exist."""
-    filled = stated + "-01" * (2 - stated.count("-")) if len(stated) < len("2024-01-01") else stated
+    filled = date + "-01" * (2 - date.count("-")) if len(date) < len("2024-01-01") else date
     try:
         return datetime.fromisoformat(filled)
     except ValueError:

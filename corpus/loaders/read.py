@@ -3,14 +3,20 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePath
-from typing import Protocol, runtime_checkable
 
 from corpus.errors import EmptyDocument, PkbError, TextTooLong, UnreadableFile
 from corpus.loaders import registry
 from corpus.loaders.archives import check_zip
-from corpus.loaders.base import Block, LoadedDocument, Scan, ScanLoader
+from corpus.loaders.blocks import (
+    Attachment,
+    Block,
+    HasAttachments,
+    LoadedDocument,
+    Scan,
+    ScanLoader,
+)
 from corpus.loaders.faq_headings import add_question_headings
 from corpus.loaders.labels import LINE_LEVEL, label_blocks
 from corpus.loaders.limits import LoaderLimits
@@ -20,22 +26,6 @@ from corpus.loaders.metadata import normalize_metadata
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _MAX_DEPTH = 3
 _ATTACHMENT_LEVEL = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Attachment:
-    """A file in a message."""
-
-    filename: str
-    media_type: str
-    content: bytes
-
-
-@runtime_checkable
-class HasAttachments(Protocol):
-    """A loader of files with attachments."""
-
-    def attachments(self, content: bytes) -> list[Attachment]: ...
 
 
 def read(
@@ -66,7 +56,13 @@ def read(
     if not document.blocks and not document.scans:
         name = registry.FORMATS[media_type].name
         raise EmptyDocument(f"The file was read as {name} and holds no text.")
-    return replace(document, title=document.title or _title(document.blocks, filename))
+    headings = (
+        block.heading_text
+        for ordinal, block in enumerate(document.blocks)
+        if block.heading_level == 1
+        or (ordinal == 0 and block.heading_level and block.heading_level < LINE_LEVEL)
+    )
+    return replace(document, title=document.title or next(headings, PurePath(filename).stem))
 
 
 def _read(
@@ -90,8 +86,10 @@ def _read(
         blocks = list(label_blocks(add_question_headings(blocks)))
     metadata = dict(document.metadata)
     if isinstance(loader, HasAttachments):
-        carried = loader.attachments(content)[: limits.max_attachments]
-        metadata["attachments"] = [_read_attachment(one, blocks, limits, depth) for one in carried]
+        metadata["attachments"] = [
+            _read_attachment(attachment, blocks, limits, depth)
+            for attachment in loader.attachments(content)[: limits.max_attachments]
+        ]
     return replace(
         document,
         blocks=tuple(blocks),
@@ -143,12 +141,3 @@ def _clean(block: Block) -> Block:
         heading_text=_SURROGATES.sub("\ufffd", block.heading_text),
         labels=tuple(_SURROGATES.sub("\ufffd", label) for label in block.labels),
     )
-
-
-def _title(blocks: tuple[Block, ...], filename: str) -> str:
-    """Return the first heading or one of level 1, else the file name."""
-    for ordinal, block in enumerate(blocks):
-        level = block.heading_level
-        if level == 1 or (ordinal == 0 and level and level < LINE_LEVEL):
-            return block.heading_text
-    return PurePath(filename).stem

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from corpus.errors import UnsupportedMediaType
-from corpus.loaders.base import Loader
+from corpus.loaders.blocks import Loader
 
 OOXML = "application/vnd.openxmlformats-officedocument."
 ODF = "application/vnd.oasis.opendocument."
@@ -51,7 +51,7 @@ class Format:
     """The loader and names of one media type.
 
     Attributes:
-        module: Its module in ``corpus.loaders.formats``.
+        module: Its module in ``corpus.loaders.formats``, without ``_loader``.
         name: Display name.
         extensions: Without the dot; the first is the usual one.
         is_zip: Whether the zip directory is checked before loading.
@@ -107,7 +107,7 @@ FORMATS: dict[str, Format] = {
     JSON: Format("json", "JSON", ("json",), in_process=True),
     JSON_LINES: Format("jsonl", "JSON Lines", ("jsonl", "ndjson"), in_process=True),
     SUBTITLES: Format(
-        "speech.subtitles",
+        "subtitles",
         "subtitles (VTT, SRT)",
         ("vtt", "srt", "sbv", "ass", "ssa"),
         in_process=True,
@@ -169,5 +169,5 @@ def unsupported_media_type(what: str) -> UnsupportedMediaType:
 
 def loader_for(media_type: str) -> Loader:
     """Import and return the loader module of a registered media type."""
-    module = importlib.import_module(f"corpus.loaders.formats.{FORMATS[media_type].module}")
+    module = importlib.import_module(f"corpus.loaders.formats.{FORMATS[media_type].module}_loader")
     return cast("Loader", module)

@@ -1,8 +1,8 @@
 """Parse a file in a child process with limits, and return the document.
 
-Each calling process keeps up to two workers (see ``worker``), started when first needed. A worker
-forks for each file: the child has limits, and is killed with its process group after its time. A
-worker that does not reply is killed and replaced.
+Each calling process keeps up to two workers (see ``sandbox_worker``), started when first needed. A
+worker forks for each file: the child has limits, and is killed with its process group after its
+time. A worker that does not reply is killed and replaced.
 """
 
 import atexit
@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from itertools import chain, starmap
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from corpus.errors import (
     BackendUnavailable,
@@ -32,7 +32,7 @@ from corpus.errors import (
     UnreadableFile,
     UnsupportedMediaType,
 )
-from corpus.loaders.base import Block, LoadedDocument, OcrBox, Scan
+from corpus.loaders.blocks import Block, LoadedDocument, OcrBox, Scan
 from corpus.loaders.limits import LoaderLimits
 
 logger = logging.getLogger(__name__)
@@ -50,12 +50,13 @@ _MAX_SCANNING = 1
 _GRACE_S = 30.0
 _ROOT = Path(__file__).resolve().parent.parent.parent
 _BOOT = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from corpus.loaders.worker import main; main()"
+    "import sys; sys.path.insert(0, sys.argv[1]);"
+    " from corpus.loaders.sandbox_worker import main; main()"
 )
 # The variables of a worker contain no secret.
 _INHERITED = ("PATH", "LD_LIBRARY_PATH", "TMPDIR")
 # onnxruntime, which OCR uses, otherwise sends telemetry.
-_GIVEN = {"ORT_DISABLE_TELEMETRY": "1"}
+_ENVIRONMENT = {"ORT_DISABLE_TELEMETRY": "1"}
 _ERRORS: dict[str, type[PkbError]] = {
     error.code: error
     for error in (
@@ -72,13 +73,17 @@ class Worker:
     """A worker process and its pipes; used by one thread at a time."""
 
     def __init__(self) -> None:
+        inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
             [sys.executable, "-I", "-c", _BOOT, str(_ROOT)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
-            env=_GIVEN | {name: os.environ[name] for name in _INHERITED if name in os.environ},
+            env=_ENVIRONMENT | inherited,
         )
+        # Both were opened as pipes.
+        self._requests = cast("IO[bytes]", self._process.stdin)
+        self._replies = cast("IO[bytes]", self._process.stdout)
 
     @property
     def pid(self) -> int:
@@ -92,8 +97,8 @@ class Worker:
         """
         deadline = time.monotonic() + within_s
         try:
-            _sink(self._process).write(json.dumps(request).encode() + b"\n" + content)
-            _sink(self._process).flush()
+            self._requests.write(json.dumps(request).encode() + b"\n" + content)
+            self._requests.flush()
         except OSError as error:
             raise WorkerLost from error
         length = int.from_bytes(self._receive(_LENGTH_BYTES, deadline), "big")
@@ -104,12 +109,12 @@ class Worker:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
         with contextlib.suppress(OSError):  # bytes that could not be sent
-            _sink(self._process).close()
-        _source(self._process).close()
+            self._requests.close()
+        self._replies.close()
         self._process.wait()
 
     def _receive(self, count: int, deadline: float) -> bytes:
-        source = _source(self._process).fileno()
+        source = self._replies.fileno()
         poll = select.poll()
         poll.register(source, select.POLLIN)
         received = bytearray()
@@ -188,13 +193,26 @@ def read_in_child(
         UnreadableFile: The file is broken, or the parser crashes or exceeds its limits.
         BackendUnavailable: No worker could be started.
     """
-    given: dict[str, Any] = {"filename": filename}
+    arguments: dict[str, Any] = {"filename": filename}
     if scans is not None:
-        given["scans"] = list(scans.items())
+        arguments["scans"] = list(scans.items())
     fields, *lines = run_in_child(
-        "read", content, media_type=media_type, limits=limits, given=given
+        "read", content, media_type=media_type, limits=limits, arguments=arguments
     )
-    return _document(fields, lines)
+    blocks = (
+        Block(
+            text,
+            level,
+            words,
+            page,
+            labels=tuple(labels),
+            ocr_boxes=tuple(starmap(OcrBox, ocr_boxes)),
+            page_starts=tuple((at, number) for at, number in page_starts),
+        )
+        for text, level, words, page, labels, ocr_boxes, page_starts in chain.from_iterable(lines)
+    )
+    fields |= {name: tuple(fields[name]) for name in ("tags", "scans")}
+    return LoadedDocument(blocks=tuple(blocks), **fields)
 
 
 def run_in_child(
@@ -203,13 +221,13 @@ def run_in_child(
     *,
     media_type: str,
     limits: LoaderLimits,
-    given: Mapping[str, Any],
+    arguments: Mapping[str, Any],
 ) -> list[Any]:
     """Run an action on a file in a child process; return the lines of its result.
 
     Args:
-        act: A key of ``worker.ACTIONS``.
-        given: Further arguments of the action; JSON values.
+        act: An action of ``sandbox_worker``.
+        arguments: Further arguments of the action; JSON values.
 
     Raises:
         PkbError: The action raised it.
@@ -218,7 +236,7 @@ def run_in_child(
     """
     request = {
         "act": act,
-        "given": dict(given),
+        "arguments": dict(arguments),
         "media_type": media_type,
         "limits": asdict(limits),
         "content_bytes": len(content),
@@ -236,56 +254,17 @@ def run_in_child(
 
 
 def _ask(pool: Pool, request: dict[str, Any], content: bytes, *, within_s: float) -> list[Any]:
-    """Ask a worker; if an idle one is dead, start another."""
+    """Ask a worker, and keep it unless it fails to reply; if an idle one is dead, start another."""
     while True:
         worker, is_fresh = pool.acquire()
         try:
-            return _ask_one(pool, worker, request, content, within_s=within_s)
+            with contextlib.ExitStack() as on_failure:
+                on_failure.callback(worker.close)
+                reply = worker.ask(request, content, within_s=within_s)
+                on_failure.pop_all()
         except WorkerLost as error:
             if is_fresh:
                 raise BackendUnavailable("The process that reads files does not answer.") from error
-
-
-def _ask_one(
-    pool: Pool, worker: Worker, request: dict[str, Any], content: bytes, *, within_s: float
-) -> list[Any]:
-    """Ask a worker, and keep it unless it failed to reply."""
-    answered = False
-    try:
-        reply = worker.ask(request, content, within_s=within_s)
-        answered = True
-        return reply
-    finally:
-        if answered:
-            pool.release(worker)
         else:
-            worker.close()
-
-
-def _document(fields: dict[str, Any], lines: list[Any]) -> LoadedDocument:
-    blocks = tuple(map(_block, chain.from_iterable(lines)))
-    lists = {name: tuple(fields[name]) for name in ("tags", "scans")}
-    return LoadedDocument(blocks=blocks, **{**fields, **lists})
-
-
-def _block(told: list[Any]) -> Block:
-    text, level, words, page, labels, ocr_boxes, page_starts = told
-    return Block(
-        text,
-        level,
-        words,
-        page,
-        labels=tuple(labels),
-        ocr_boxes=tuple(starmap(OcrBox, ocr_boxes)),
-        page_starts=tuple((at, number) for at, number in page_starts),
-    )
-
-
-def _sink(process: subprocess.Popen[bytes]) -> IO[bytes]:
-    assert process.stdin is not None  # noqa: S101 - opened as a pipe
-    return process.stdin
-
-
-def _source(process: subprocess.Popen[bytes]) -> IO[bytes]:
-    assert process.stdout is not None  # noqa: S101 - opened as a pipe
-    return process.stdout
+            pool.release(worker)
+            return reply

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from corpus.ingestion.normal_form import ScannedRun, pack_runs
-from corpus.loaders.base import OcrBox
+from corpus.loaders.blocks import OcrBox
 from corpus.loaders.ocr import OCR
 from corpus.models import Collection, Document
 from qa import models

@@ -126,7 +126,7 @@ def test_what_a_file_says_of_itself_is_cleaned_like_its_text(
 
 def test_a_pdf_s_title_with_a_nul_is_stored_without(ingest: Ingest) -> None:
     from corpus.ingestion import Attributes  # noqa: PLC0415
-    from corpus.loaders.base import Block, LoadedDocument  # noqa: PLC0415
+    from corpus.loaders.blocks import Block, LoadedDocument  # noqa: PLC0415
 
     loaded = LoadedDocument(
         (Block(LIGHTHOUSE),),

@@ -226,7 +226,7 @@ def _kill_parser(installation: Installation) -> bool:
 
 def _is_parser(pid: int) -> bool:
     try:
-        return "corpus.loaders.worker" in " ".join(psutil.Process(pid).cmdline())
+        return "corpus.loaders.sandbox_worker" in " ".join(psutil.Process(pid).cmdline())
     except psutil.NoSuchProcess:
         return False
 

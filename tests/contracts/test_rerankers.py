@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corpus.embedders.late_interaction import TokenEmbedder
+from corpus.embedders.colbert import TokenEmbedder
 from corpus.errors import BackendError
 from qa.search.rerankers import Reranker
 from qa.search.rerankers.cohere_api import CohereReranker

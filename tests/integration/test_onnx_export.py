@@ -110,7 +110,7 @@ def test_second_export_keeps_the_first(tiny_model: Path, tmp_path: Path) -> None
 def test_graph_that_differs_is_refused(
     tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(onnx_export, "LEAST_COSINE", 1.1)
+    monkeypatch.setattr(onnx_export, "MIN_COSINE", 1.1)
     graph = tmp_path / "export" / "model.onnx"
 
     with pytest.raises(BackendError, match="differs"):

@@ -15,7 +15,7 @@ from rest_framework.test import APIClient
 
 from corpus.catalogue import create_collection
 from corpus.ingestion.normal_form import join_blocks
-from corpus.loaders.base import Block
+from corpus.loaders.blocks import Block
 from corpus.models import NAME_PATTERN, Chunk, Collection, Document, Embedding
 from tests.support.documents import LIGHTHOUSE, ingest_text_of
 from tests.support.drawing import examples

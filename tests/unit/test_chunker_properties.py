@@ -12,7 +12,7 @@ from corpus.embedders.tokens import count_cl100k_tokens, find_cl100k_spans
 from corpus.ingestion.chunkers import CHUNKERS, ChunkingRule, Span, split_text
 from corpus.ingestion.chunkers.budget import CharacterCounter, LengthCounter, TokenCounter
 from corpus.ingestion.normal_form import Outline, join_blocks, normalize_text
-from corpus.loaders.base import Block
+from corpus.loaders.blocks import Block
 
 # What is drawn decides what is run.
 pytestmark = pytest.mark.no_cover

@@ -7,7 +7,7 @@ from corpus.ingestion.chunkers import CHUNKERS, ChunkingRule, Span, split_text
 from corpus.ingestion.chunkers.budget import CharacterCounter, TokenCounter
 from corpus.ingestion.chunkers.scopes import MAX_NAMES
 from corpus.ingestion.normal_form import Outline, join_blocks
-from corpus.loaders.base import Block
+from corpus.loaders.blocks import Block
 
 LIMIT = 20
 

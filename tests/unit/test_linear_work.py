@@ -20,7 +20,7 @@ import pytest
 from corpus.ingestion.chunkers import CHUNKERS, ChunkingRule, split_text
 from corpus.ingestion.chunkers.budget import TokenCounter
 from corpus.ingestion.normal_form import Outline, join_blocks, normalize_text
-from corpus.loaders.base import Block
+from corpus.loaders.blocks import Block
 from corpus.sentences import sentence_spans
 from qa import intent
 from qa.grounding.support import judge_claim

@@ -16,8 +16,8 @@ from corpus.ingestion.normal_form import (
     pack_runs,
     unpack_runs,
 )
-from corpus.loaders.base import Block, OcrBox
-from corpus.loaders.formats.pdf.page import Box
+from corpus.loaders.blocks import Block, OcrBox
+from corpus.loaders.formats.pdf.rendering import Box
 
 
 @pytest.mark.parametrize(

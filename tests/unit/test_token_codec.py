@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from corpus.embedders import late_interaction
-from corpus.embedders.late_interaction import TokenCodec
+from corpus.embedders import colbert
+from corpus.embedders.colbert import TokenCodec
 
 DIMENSIONS = [384, 128, 96, 64, 13, 10, 2, 1]
 BITS = [1, 2, 4]
@@ -93,7 +93,7 @@ def test_inner_products_are_right_in_the_mean_and_near(bits: int) -> None:
 @pytest.mark.parametrize("bits", BITS)
 def test_levels_are_those_of_least_error_for_a_gaussian(bits: int) -> None:
     """Lloyd and Max: an edge lies between two levels, a level is the mean of what is near it."""
-    positive = np.array(late_interaction._LEVELS[bits])
+    positive = np.array(colbert._LEVELS[bits])
     edges = [0.0, *((positive[1:] + positive[:-1]) / 2), np.inf]
 
     def density(x: float) -> float:
@@ -109,7 +109,7 @@ def test_levels_are_those_of_least_error_for_a_gaussian(bits: int) -> None:
     ]
     np.testing.assert_allclose(positive, means, atol=2e-3)
     kept = sqrt(2 * sum(share * level**2 for share, level in zip(shares, positive, strict=True)))
-    assert abs(kept - late_interaction._KEPT_COSINE[bits]) < 1e-3
+    assert abs(kept - colbert._KEPT_COSINE[bits]) < 1e-3
 
 
 @pytest.mark.parametrize("bits", BITS)

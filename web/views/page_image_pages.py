@@ -15,7 +15,7 @@ from corpus.errors import PageNotFound
 from corpus.ingestion.normal_form import Outline, boxes_of, find_runs, least_confidence
 from corpus.ingestion.original_files import has_pages, read_original
 from corpus.loaders.ocr import UNSURE_BELOW
-from corpus.loaders.pages import PageLayout, find_on_page
+from corpus.loaders.page_images import PageLayout, find_on_page
 from corpus.models import Document
 from corpus.postgres.snapshot import one_snapshot
 from web.forms import SpanForm

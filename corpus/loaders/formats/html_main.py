@@ -9,8 +9,8 @@ import copy
 import re
 from typing import TYPE_CHECKING
 
-from corpus.loaders.base import Block
-from corpus.loaders.formats.markup import LinkedBlock
+from corpus.loaders.blocks import Block
+from corpus.loaders.formats.html_blocks import LinkedBlock
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile
 
 from corpus.loaders.archives import read_xml
-from corpus.loaders.base import Block
+from corpus.loaders.blocks import Block
 from corpus.loaders.limits import bounded_number
-from corpus.loaders.tables import table_blocks
+from corpus.loaders.table_blocks import table_blocks
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

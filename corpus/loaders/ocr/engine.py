@@ -11,7 +11,7 @@ from math import hypot
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpus.loaders.base import Scan, ScannedLine
+from corpus.loaders.blocks import Scan, ScannedLine
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -25,14 +25,14 @@ _WEIGHTS = {
 FINDING_PIXELS = 1_250_000
 # An image with a shorter side than this is a clipping, whose letters may be small.
 _SMALL_PX = 736
-_MOST_ENLARGED = 2.0
+_MAX_ENLARGED = 2.0
 # Narrower than any letter.
-_LEAST_PX = 8
+_MIN_PX = 8
 # Results below this confidence are not text, but leaves, stamps or paper grain.
-LEAST_CONFIDENCE = 0.5
+MIN_CONFIDENCE = 0.5
 # Letters are at most twice as wide as high. A line with fewer is in a script the model does not
 # know: Cyrillic gives a confident comma.
-_LEAST_LETTERS_A_HEIGHT = 0.5
+_MIN_LETTERS_A_HEIGHT = 0.5
 # Confidence of pages upside down was 0.61 to 0.63, and 0.99 upright.
 _TURNED_BELOW = 0.85
 # A box this much higher than wide is a vertical line.
@@ -55,21 +55,31 @@ def read(picture: "ndarray[Any, Any]") -> Scan:
         picture: Blue, green and red bytes, by row and column.
     """
     height, width = picture.shape[:2]
-    if min(height, width) < _LEAST_PX:
-        return Scan(width, height, (), None)
-    boxes = _find(picture)
+    boxes: Any = _find(picture) if min(height, width) >= _MIN_PX else ()
     if not len(boxes):
         return Scan(width, height, (), None)
-    turns = 1 if _is_upright(boxes) else 0
+    across = abs(boxes[:, 1] - boxes[:, 0]).max(axis=1)
+    down = abs(boxes[:, 3] - boxes[:, 0]).max(axis=1)
+    are_vertical = down > across * _UPRIGHT
+    turns = int(down[are_vertical].sum() > across[~are_vertical].sum())
     lines = _read_turned(picture, turns, boxes=None if turns else boxes)
     if _mean_confidence(lines) < _TURNED_BELOW:
         # The image may be upside down; the confidence shows it.
         other = _read_turned(picture, turns + 2)
         if _mean_confidence(other) > _mean_confidence(lines):
             lines, turns = other, turns + 2
-    kept = [line for line in lines if line.text and line.confidence >= LEAST_CONFIDENCE]
-    turned_back = tuple(_turned_back(line, turns, width, height) for line in kept)
-    return Scan(width, height, turned_back, _mean_confidence(lines))
+    upright: list[ScannedLine] = []
+    for line in lines:
+        if not line.text or line.confidence < MIN_CONFIDENCE:
+            continue
+        ends = [(line.x1, line.y1), (line.x2, line.y2)]
+        for turn in range(turns, 0, -1):
+            # The width before this quarter turn.
+            turned_width = height if turn % 2 == 0 else width
+            ends = [(turned_width - y, x) for x, y in ends]
+        (x1, y1), (x2, y2) = ends
+        upright.append(line._replace(x1=x1, y1=y1, x2=x2, y2=y2))
+    return Scan(width, height, tuple(upright), _mean_confidence(lines))
 
 
 @cache
@@ -100,23 +110,15 @@ def _find(picture: "ndarray[Any, Any]") -> Any:
     """Return the corners of each line, clockwise from the upper left, as rows of four points."""
     cv2 = importlib.import_module("cv2")
     height, width = picture.shape[:2]
-    most = _MOST_ENLARGED if min(height, width) < _SMALL_PX else 1.0
-    scale = min((FINDING_PIXELS / (height * width)) ** 0.5, most)
-    size = max(round(width * scale), _LEAST_PX), max(round(height * scale), _LEAST_PX)
-    how = cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
-    small = cv2.resize(picture, size, interpolation=how)
-    found = _engine()(small, use_det=True, use_cls=False, use_rec=False)
-    if found.boxes is None:
+    max_scale = _MAX_ENLARGED if min(height, width) < _SMALL_PX else 1.0
+    scale = min((FINDING_PIXELS / (height * width)) ** 0.5, max_scale)
+    size = max(round(width * scale), _MIN_PX), max(round(height * scale), _MIN_PX)
+    method = cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
+    small = cv2.resize(picture, size, interpolation=method)
+    result = _engine()(small, use_det=True, use_cls=False, use_rec=False)
+    if result.boxes is None:
         return ()
-    return (found.boxes * (width / size[0], height / size[1])).astype("float32")
-
-
-def _is_upright(boxes: Any) -> bool:
-    """Return whether most lines are vertical."""
-    across = abs(boxes[:, 1] - boxes[:, 0]).max(axis=1)
-    down = abs(boxes[:, 3] - boxes[:, 0]).max(axis=1)
-    runs = down > across * _UPRIGHT
-    return bool(down[runs].sum() > across[~runs].sum())
+    return (result.boxes * (width / size[0], height / size[1])).astype("float32")
 
 
 def _read_turned(
@@ -126,30 +128,26 @@ def _read_turned(
     import numpy as np  # noqa: PLC0415
 
     turned = np.ascontiguousarray(np.rot90(picture, turns))
-    found = _find(turned) if boxes is None else boxes
-    if not len(found):
+    boxes = _find(turned) if boxes is None else boxes
+    if not len(boxes):
         return []
     engine = _engine()
-    told = engine.recognize_txt(engine.crop_text_regions(turned, found))
-    return [
-        _line(text.strip(), confidence, *_axis(box))
-        for text, confidence, box in zip(told.txts, told.scores, found, strict=True)
-    ]
-
-
-def _line(
-    text: str, confidence: float, x1: float, y1: float, x2: float, y2: float, height: float
-) -> ScannedLine:
-    """Build a line; its confidence is reduced if letters do not fill it."""
-    least = hypot(x2 - x1, y2 - y1) / max(height, 1.0) * _LEAST_LETTERS_A_HEIGHT
-    filled = min(len(text) / max(least, 1.0), 1.0)
-    return ScannedLine(text, round(float(confidence) * filled, 3), x1, y1, x2, y2, height)
+    result = engine.recognize_txt(engine.crop_text_regions(turned, boxes))
+    lines: list[ScannedLine] = []
+    for text, confidence, box in zip(result.txts, result.scores, boxes, strict=True):
+        x1, y1, x2, y2, height = _axis(box)
+        # A line that letters do not fill is less certain.
+        min_letters = hypot(x2 - x1, y2 - y1) / max(height, 1.0) * _MIN_LETTERS_A_HEIGHT
+        filled = min(len(text.strip()) / max(min_letters, 1.0), 1.0)
+        certainty = round(float(confidence) * filled, 3)
+        lines.append(ScannedLine(text.strip(), certainty, x1, y1, x2, y2, height))
+    return lines
 
 
 def _mean_confidence(lines: list[ScannedLine]) -> float:
     lengths = [hypot(line.x2 - line.x1, line.y2 - line.y1) for line in lines]
-    sure = sum(line.confidence * length for line, length in zip(lines, lengths, strict=True))
-    return round(sure / max(sum(lengths), 1.0), 3)
+    weighted = sum(line.confidence * length for line, length in zip(lines, lengths, strict=True))
+    return round(weighted / max(sum(lengths), 1.0), 3)
 
 
 def _axis(box: Any) -> tuple[float, float, float, float, float]:
@@ -160,14 +158,3 @@ def _axis(box: Any) -> tuple[float, float, float, float, float]:
         return (*axis, ((x2 - x1) ** 2 + (y2 - y1) ** 2) ** 0.5)
     axis = ((x1 + x4) / 2, (y1 + y4) / 2, (x2 + x3) / 2, (y2 + y3) / 2)
     return (*axis, ((x4 - x1) ** 2 + (y4 - y1) ** 2) ** 0.5)
-
-
-def _turned_back(line: ScannedLine, turns: int, width: int, height: int) -> ScannedLine:
-    """Convert a line of a turned image to coordinates of the original."""
-    ends = [(line.x1, line.y1), (line.x2, line.y2)]
-    for turn in range(turns, 0, -1):
-        # The width before this quarter turn.
-        across = height if turn % 2 == 0 else width
-        ends = [(across - y, x) for x, y in ends]
-    (x1, y1), (x2, y2) = ends
-    return line._replace(x1=x1, y1=y1, x2=x2, y2=y2)

@@ -1,13 +1,13 @@
 """Sort the lines of a scan into reading order. Pure."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import atan2, cos, hypot, sin
 from statistics import median
 
 from corpus.characters import fold_text
-from corpus.loaders.base import OcrBox, Scan, ScannedLine
+from corpus.loaders.blocks import OcrBox, Scan, ScannedLine
 from corpus.loaders.formats.pdf.lines import Line
 
 # The point size assigned to lines of the usual height.
@@ -47,7 +47,7 @@ def sort_lines(scan: Scan) -> list[Line]:
     """Return lines in reading order: by column if there are columns, else by row."""
     if not scan.lines:
         return []
-    runs = list(_deskew(scan.lines))
+    runs = _leveled(scan.lines)
     flat = [
         run
         for run in runs
@@ -57,10 +57,36 @@ def sort_lines(scan: Scan) -> list[Line]:
     rows = [row for part in _columns(flat) for row in _rows(part)]
     # Vertical text at the edge of a page is read last.
     rows += [[run] for run in runs if run not in flat]
-    return [_joined(row, usual, scan.width) for row in rows]
+    scale = BODY_SIZE / usual
+    lines: list[Line] = []
+    for row in rows:
+        ratio = min(run.height for run in row) / usual
+        gaps = (after.left - run.right for run, after in pairwise(row))
+        lines.append(
+            Line(
+                text=" ".join(run.line.text for run in row),
+                size=BODY_SIZE
+                * (round(ratio / _SIZE_STEP) * _SIZE_STEP if ratio >= _LARGER else 1.0),
+                weight=_REGULAR,
+                left=row[0].left * scale,
+                right=row[-1].right * scale,
+                bottom=-max(run.y + run.height / 2 for run in row) * scale,
+                top=-min(run.y - run.height / 2 for run in row) * scale,
+                ocr_boxes=tuple(
+                    OcrBox(
+                        len(fold_text(line.text)),
+                        line.confidence,
+                        *(round(number * _PARTS / scan.width) for number in line[2:]),
+                    )
+                    for line in (run.line for run in row)
+                ),
+                ends=max(gaps, default=0) > usual * _CELL_GAP,
+            )
+        )
+    return lines
 
 
-def _deskew(lines: Sequence[ScannedLine]) -> Iterator[_Run]:
+def _leveled(lines: Sequence[ScannedLine]) -> list[_Run]:
     """Rotate the page so that most lines are horizontal, left to right."""
     length = median(hypot(line.x2 - line.x1, line.y2 - line.y1) for line in lines)
     long = [line for line in lines if hypot(line.x2 - line.x1, line.y2 - line.y1) >= length]
@@ -68,11 +94,16 @@ def _deskew(lines: Sequence[ScannedLine]) -> Iterator[_Run]:
     down = median(line.y2 - line.y1 for line in long)
     angle = atan2(down, across)
     sine, cosine = sin(angle), cos(angle)
-    for line in lines:
-        left = line.x1 * cosine + line.y1 * sine
-        right = line.x2 * cosine + line.y2 * sine
-        y = ((line.y1 + line.y2) * cosine - (line.x1 + line.x2) * sine) / 2
-        yield _Run(line, left, right, y, line.height)
+    return [
+        _Run(
+            line,
+            left=line.x1 * cosine + line.y1 * sine,
+            right=line.x2 * cosine + line.y2 * sine,
+            y=((line.y1 + line.y2) * cosine - (line.x1 + line.x2) * sine) / 2,
+            height=line.height,
+        )
+        for line in lines
+    ]
 
 
 def _columns(runs: list[_Run]) -> list[list[_Run]]:
@@ -100,16 +131,16 @@ def _gutter(runs: Sequence[_Run]) -> float | None:
         left = [run for run in runs if run.right <= x]
         right = [run for run in runs if run.left >= x]
         crossing = len(runs) - len(left) - len(right)
-        if crossing > len(runs) * _MAX_CROSSING or not (_is_column(left) and _is_column(right)):
+        are_columns = all(
+            len(side) >= _MIN_COLUMN_LINES
+            and median(len(run.line.text) for run in side) >= _MIN_COLUMN_CHARS
+            for side in (left, right)
+        )
+        if crossing > len(runs) * _MAX_CROSSING or not are_columns:
             continue
         if best is None or crossing < best[0]:
             best = (crossing, (x + min(run.left for run in right)) / 2)
     return best[1] if best else None
-
-
-def _is_column(runs: Sequence[_Run]) -> bool:
-    chars = [len(run.line.text) for run in runs]
-    return len(runs) >= _MIN_COLUMN_LINES and median(chars) >= _MIN_COLUMN_CHARS
 
 
 def _rows(runs: Iterable[_Run]) -> list[list[_Run]]:
@@ -122,27 +153,3 @@ def _rows(runs: Iterable[_Run]) -> list[list[_Run]]:
         else:
             rows.append([run])
     return [sorted(row, key=lambda run: run.left) for row in rows]
-
-
-def _joined(row: Sequence[_Run], usual: float, width: int) -> Line:
-    scale = BODY_SIZE / usual
-    larger = min(run.height for run in row) / usual
-    steps = round(larger / _SIZE_STEP) * _SIZE_STEP if larger >= _LARGER else 1.0
-    bottom = max(run.y + run.height / 2 for run in row)
-    gaps = (after.left - run.right for run, after in pairwise(row))
-    return Line(
-        text=" ".join(run.line.text for run in row),
-        size=BODY_SIZE * steps,
-        weight=_REGULAR,
-        left=row[0].left * scale,
-        right=row[-1].right * scale,
-        bottom=-bottom * scale,
-        top=-min(run.y - run.height / 2 for run in row) * scale,
-        ocr_boxes=tuple(_place(run.line, width) for run in row),
-        ends=max(gaps, default=0) > usual * _CELL_GAP,
-    )
-
-
-def _place(line: ScannedLine, width: int) -> OcrBox:
-    numbers = (round(number * _PARTS / width) for number in line[2:])
-    return OcrBox(len(fold_text(line.text)), line.confidence, *numbers)

@@ -4,7 +4,7 @@ import email.policy
 import re
 from email.parser import BytesHeaderParser
 
-from corpus.loaders.formats.email import header_text
+from corpus.loaders.formats.email_loader import header_text
 from corpus.sources.mail.threads import MessageHead
 
 # Maximum bytes of headers; later ones do not decide the thread.

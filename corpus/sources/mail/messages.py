@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 from corpus.errors import UnreadableFile
-from corpus.loaders.formats.email import (
+from corpus.loaders.formats.email_loader import (
     attachments,
     header_text,
     is_attachment,

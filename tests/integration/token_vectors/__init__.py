@@ -9,7 +9,7 @@ from django.test import override_settings
 from procrastinate.contrib.django.models import ProcrastinateJob
 
 from corpus import token_vectors
-from corpus.embedders.late_interaction import TokenEmbedder
+from corpus.embedders.colbert import TokenEmbedder
 from corpus.ingestion import StoredDocument
 from corpus.models import Chunk, Collection, TokenVectors
 from corpus.queue import FILL

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from corpus.embedders.late_interaction import TokenEmbedder
+from corpus.embedders.colbert import TokenEmbedder
 
 
 @pytest.fixture(scope="module")

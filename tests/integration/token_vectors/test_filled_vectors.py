@@ -17,7 +17,7 @@ from procrastinate.jobs import Job
 
 from corpus import token_vectors
 from corpus.catalogue import create_collection
-from corpus.embedders.late_interaction import TokenEmbedder
+from corpus.embedders.colbert import TokenEmbedder
 from corpus.errors import BackendError
 from corpus.invariants import find_violations
 from corpus.models import Chunk, Collection, TokenVectors

@@ -11,7 +11,7 @@ from django.db import InternalError, connection, connections, transaction
 from corpus import token_vectors
 from corpus.access.principal import bind_principal
 from corpus.catalogue import create_collection, delete_collection, delete_document
-from corpus.embedders.late_interaction import TokenEmbedder
+from corpus.embedders.colbert import TokenEmbedder
 from corpus.invariants import find_violations
 from corpus.models import Chunk, Collection, Document, TokenVectors
 from corpus.tasks import begin_filling

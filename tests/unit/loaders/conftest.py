@@ -7,7 +7,7 @@ import pytest
 
 from corpus import loaders
 from corpus.loaders.read import read
-from corpus.loaders.worker import _RECURSION_LIMIT
+from corpus.loaders.sandbox_worker import RECURSION_LIMIT
 
 
 @pytest.fixture
@@ -15,6 +15,6 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Read well-meant files without the process that guards against the others."""
     monkeypatch.setattr(loaders, "read_in_child", read)
     before = sys.getrecursionlimit()
-    sys.setrecursionlimit(_RECURSION_LIMIT)
+    sys.setrecursionlimit(RECURSION_LIMIT)
     yield
     sys.setrecursionlimit(before)

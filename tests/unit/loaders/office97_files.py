@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 SECTOR = 512
 _NONE, _END = 0xFFFFFFFF, 0xFFFFFFFE
 # Smaller streams lie in a stream of their own, which these files do not have.
-_LEAST_STREAM = 4096
+_MIN_STREAM = 4096
 
 
 def ole(streams: Mapping[str, bytes]) -> bytes:
     """An OLE2 container of streams by their paths; each is filled up with zeros to 4,096 bytes."""
-    contents = {name: content.ljust(_LEAST_STREAM, b"\0") for name, content in streams.items()}
+    contents = {name: content.ljust(_MIN_STREAM, b"\0") for name, content in streams.items()}
     folders = {name.rpartition("/")[0] for name in contents} - {""}
     folders |= {folder.rpartition("/")[0] for folder in folders} - {""}
     names = ["", *sorted(folders), *contents]
@@ -35,7 +35,7 @@ def ole(streams: Mapping[str, bytes]) -> bytes:
     places = [*range(table_at, table_at + table_count)]
     head = struct.pack(
         "<8s16xHHHHH6xIIIIIIIII", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", 62, 3, 0xFFFE, 9, 6,
-        0, table_count, directory_at, 0, _LEAST_STREAM, _END, 0, _END, 0,
+        0, table_count, directory_at, 0, _MIN_STREAM, _END, 0, _END, 0,
     )  # fmt: skip
     return (
         head

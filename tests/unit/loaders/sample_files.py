@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 
 from corpus.loaders import LoaderLimits, load_file
-from corpus.loaders.base import Block, LoadedDocument
+from corpus.loaders.blocks import Block, LoadedDocument
 
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'

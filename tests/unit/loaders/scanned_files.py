@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from PIL import Image, ImageDraw, ImageFont
 from pypdfium2 import PdfDocument
 
-from corpus.loaders.base import Scan, ScannedLine
+from corpus.loaders.blocks import Scan, ScannedLine
 
 SENTENCES = ("The lighthouse at Bavoke was built", "in 1874 by the engineer Orsolya Quill.")
 

@@ -2,11 +2,11 @@ import pytest
 
 from corpus.ingestion.chunkers.scopes import find_scopes
 from corpus.ingestion.normal_form import join_blocks
-from corpus.loaders.base import Block, OcrBox
+from corpus.loaders.blocks import Block, OcrBox
 from corpus.loaders.faq_headings import (
-    MOST_ANSWER_CHARS,
-    MOST_LONE_ANSWER_CHARS,
-    MOST_MARKED_CHARS,
+    MAX_ANSWER_CHARS,
+    MAX_LONE_ANSWER_CHARS,
+    MAX_MARKED_CHARS,
     add_question_headings,
 )
 from corpus.loaders.labels import LINE_LEVEL
@@ -147,7 +147,7 @@ def test_an_answer_ends_at_the_next_question_and_at_a_rule() -> None:
 
 
 def test_an_answer_ends_at_a_question_too_long_for_a_heading() -> None:
-    long = "Q: " + "More of that. " * (MOST_MARKED_CHARS // 10)
+    long = "Q: " + "More of that. " * (MAX_MARKED_CHARS // 10)
     found = paths("Q: Why?", "A: Because.", "Q: How?", "Thus.", long.replace("Q:", "Q4:"), "Also.")
     assert found["Thus."] == ("Q: How?",)
     assert found["Q4:"] == found["Also."] == ()
@@ -163,7 +163,7 @@ def test_a_question_asked_in_passing_names_no_more_than_an_answer() -> None:
     answer = [f"{at} {PROSE}" for at in range(9)]
     found = paths("So what?", *answer)
     named = [text for text in answer if found[text.split()[0]]]
-    assert named == answer[: MOST_LONE_ANSWER_CHARS // len(answer[0])]
+    assert named == answer[: MAX_LONE_ANSWER_CHARS // len(answer[0])]
 
 
 @pytest.mark.parametrize("others", [("How?", "Thus."), ()])
@@ -173,7 +173,7 @@ def test_a_question_among_others_or_behind_a_mark_names_a_long_answer(
     answer = [f"{at} {PROSE}" for at in range(30)]
     found = paths(*others, "Why?" if others else "Q: Why?", *answer)
     named = [text for text in answer if found[text.split()[0]]]
-    assert named == answer[: MOST_ANSWER_CHARS // len(answer[0])]
+    assert named == answer[: MAX_ANSWER_CHARS // len(answer[0])]
 
 
 def test_the_first_paragraph_of_an_answer_is_named_however_long() -> None:

@@ -1,8 +1,8 @@
 import pytest
 
 from corpus.errors import EmptyDocument, UnreadableFile
-from corpus.loaders.base import Block
-from corpus.loaders.formats.markup import html_blocks, parse_html
+from corpus.loaders.blocks import Block
+from corpus.loaders.formats.html_blocks import html_blocks, parse_html
 from tests.unit.loaders.sample_files import headings, loaded, texts
 
 pytestmark = pytest.mark.usefixtures("in_process")

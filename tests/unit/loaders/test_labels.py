@@ -1,7 +1,7 @@
 import pytest
 
-from corpus.loaders.base import Block
-from corpus.loaders.labels import MOST_LABEL_CHARS, label_blocks, normalize_label
+from corpus.loaders.blocks import Block
+from corpus.loaders.labels import MAX_LABEL_CHARS, label_blocks, normalize_label
 
 
 def named(*texts: str) -> list[tuple[str, ...]]:
@@ -80,4 +80,4 @@ def test_a_term_that_the_loader_knows_is_not_said_twice() -> None:
 
 def test_a_label_is_one_line_without_marks() -> None:
     assert normalize_label(" **size**\n of the [cache](cache.md)¶ ") == "size of the cache"
-    assert normalize_label("x" * (MOST_LABEL_CHARS + 1)) == ""
+    assert normalize_label("x" * (MAX_LABEL_CHARS + 1)) == ""

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.errors import UnreadableFile
-from corpus.loaders.base import Block
-from corpus.loaders.formats.markdown import markdown_blocks
+from corpus.loaders.blocks import Block
+from corpus.loaders.formats.markdown_loader import markdown_blocks
 from tests.unit.loaders.sample_files import headings, loaded, texts
 
 pytestmark = pytest.mark.usefixtures("in_process")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from corpus.ingestion import Attributes
-from corpus.loaders.base import LoadedDocument
+from corpus.loaders.blocks import LoadedDocument
 from corpus.loaders.metadata import (
     MAX_AUTHORS,
     MAX_ENTRIES,

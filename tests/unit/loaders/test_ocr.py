@@ -13,11 +13,11 @@ from pypdfium2 import PdfDocument, PdfImage, PdfMatrix
 
 from corpus.errors import EmptyDocument, TooLarge, UnreadableFile
 from corpus.loaders import load_file
-from corpus.loaders.base import LoadedDocument, Scan
-from corpus.loaders.formats import pdf
-from corpus.loaders.formats.pdf.scanned import MOST_STRAY
-from corpus.loaders.ocr import UNSURE_BELOW, pages
-from corpus.loaders.ocr.pages import summarize_ocr
+from corpus.loaders.blocks import LoadedDocument, Scan
+from corpus.loaders.formats import pdf_loader
+from corpus.loaders.formats.pdf_loader import MAX_STRAY_CHARS
+from corpus.loaders.ocr import UNSURE_BELOW, scans
+from corpus.loaders.ocr.scans import summarize_ocr
 from corpus.loaders.read import read
 from corpus.loaders.registry import PNG
 from tests.unit.loaders.sample_files import Pdf, limits, texts
@@ -84,10 +84,10 @@ def test_what_cannot_be_read_is_left_out_and_counts_against_the_page(engine: Mod
     scan = engine.read(as_bytes(page))
     sentence, *scribble = scan.lines
     assert sentence.text == SENTENCES[0]
-    assert all(engine.LEAST_CONFIDENCE <= line.confidence < UNSURE_BELOW for line in scribble)
+    assert all(engine.MIN_CONFIDENCE <= line.confidence < UNSURE_BELOW for line in scribble)
     assert scan.confidence < UNSURE_BELOW
     # What the model makes of a line of Cyrillic, 300 pixels long and 30 high.
-    assert engine._line(",", 0.9, 0, 0, 300, 0, 30).confidence < engine.LEAST_CONFIDENCE
+    assert engine._line(",", 0.9, 0, 0, 300, 0, 30).confidence < engine.MIN_CONFIDENCE
 
 
 def test_a_line_up_the_edge_runs_from_below(engine: ModuleType) -> None:
@@ -96,12 +96,12 @@ def test_a_line_up_the_edge_runs_from_below(engine: ModuleType) -> None:
 
 
 def test_a_page_is_drawn_for_ocr_with_few_pixels() -> None:
-    picture = pdf.picture_of(mixed(), number=1)
+    picture = pdf_loader.picture_of(mixed(), number=1)
     assert picture.shape == (2200, 1700, 3)
     wide = Pdf().bytes().replace(b"/MediaBox[0 0 612 792]", b"/MediaBox[0 0 9999 999]")
-    assert np.prod(pdf.picture_of(wide, number=1).shape[:2]) < 5_100_000
+    assert np.prod(pdf_loader.picture_of(wide, number=1).shape[:2]) < 5_100_000
     with pytest.raises(UnreadableFile, match="cannot be drawn"):
-        pdf.picture_of(b"%PDF-1.4 and nothing of the kind", number=1)
+        pdf_loader.picture_of(b"%PDF-1.4 and nothing of the kind", number=1)
 
 
 def test_the_reader_takes_what_ocr_made_of_a_page() -> None:
@@ -150,7 +150,7 @@ def test_pages_beyond_the_bound_are_named_as_unread_or_the_file_is_refused() -> 
 def test_a_page_that_takes_too_long_is_named_and_the_others_are_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pages, "PAGE_WALL_S", 0.001)
+    monkeypatch.setattr(scans, "PAGE_WALL_S", 0.001)
     document = loaded(mixed())
     assert texts(document) == ["Tide tables of the coast, of 1874.", "High water."]
     assert document.metadata["ocr"]["unread_pages"] == [2]
@@ -159,12 +159,12 @@ def test_a_page_that_takes_too_long_is_named_and_the_others_are_kept(
 
 
 def scanned_pages(content: bytes) -> tuple[int, ...]:
-    return pdf.load(content, filename="a.pdf").scans
+    return pdf_loader.load(content, filename="a.pdf").scans
 
 
 def test_a_picture_under_a_page_of_text_is_no_scan() -> None:
     picture = packed(picture_of_text(), "PDF")
-    words = "x" * (MOST_STRAY // 2)
+    words = "x" * (MAX_STRAY_CHARS // 2)
     few, many = Pdf().line(words, 700), Pdf().line(words, 700).line(words, 600)
     assert scanned_pages(stamped(picture, few.bytes())) == (1,)
     assert scanned_pages(stamped(picture, many.bytes())) == ()
@@ -189,10 +189,10 @@ def test_of_a_page_with_text_and_a_scan_the_fuller_is_kept() -> None:
     content = Pdf().line("Page 7 of the tide tables", 700).bytes()
     fuller = {1: scan_of(("Page 7 of the tide tables of Bavoke", 40, 50))}
     poorer = {1: scan_of(("Page 7", 40, 50))}
-    assert texts(pdf.load_scanned(content, filename="", scans=fuller)) == [
+    assert texts(pdf_loader.load_scanned(content, filename="", scans=fuller)) == [
         "Page 7 of the tide tables of Bavoke"
     ]
-    assert texts(pdf.load_scanned(content, filename="", scans=poorer)) == [
+    assert texts(pdf_loader.load_scanned(content, filename="", scans=poorer)) == [
         "Page 7 of the tide tables"
     ]
 
@@ -200,7 +200,7 @@ def test_of_a_page_with_text_and_a_scan_the_fuller_is_kept() -> None:
 def test_where_ocr_finds_nothing_either_there_is_no_document() -> None:
     blank = {1: Scan(9, 9, (), None)}
     with pytest.raises(EmptyDocument, match="OCR found no text on the 1 pages"):
-        pdf.load_scanned(Pdf().bytes(), filename="", scans=blank)
+        pdf_loader.load_scanned(Pdf().bytes(), filename="", scans=blank)
 
 
 def test_a_summary_names_unsure_pages_and_is_empty_where_nothing_was_found() -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from corpus.errors import EmptyDocument, UnreadableFile
-from corpus.loaders.base import Block
+from corpus.loaders.blocks import Block
 from tests.unit.loaders.sample_files import (
     OFFICE,
     cell,

@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 
 from corpus.errors import UnreadableFile, UnsupportedMediaType
-from corpus.loaders.formats.office97 import doc, msg, ppt, rtf, xls
+from corpus.loaders.formats.office97 import (
+    doc_loader,
+    msg_loader,
+    ppt_loader,
+    rtf_loader,
+    xls_loader,
+)
 from corpus.loaders.formats.office97.container import charset_of, read_properties
 from tests.unit.loaders import office97_files as old
 from tests.unit.loaders.sample_files import headings, loaded, odf, texts, zip_of, zip_with
@@ -43,10 +49,10 @@ def test_properties_are_cleaned_and_moments_that_never_were_left_out() -> None:
 def test_word_pieces_of_one_byte_and_with_shared_properties_are_read() -> None:
     narrow = struct.pack("<BIIIHIH", 2, 16, 0, 3, 0, 2 * 100 | 0x40000000, 0)
     shared = struct.pack("<BHx", 1, 1)
-    assert list(doc._pieces(shared + narrow)) == [doc._Piece(0, 3, 100, 1)]
-    word = doc._Word.__new__(doc._Word)
+    assert list(doc_loader._pieces(shared + narrow)) == [doc_loader._Piece(0, 3, 100, 1)]
+    word = doc_loader._Word.__new__(doc_loader._Word)
     word._main = bytes(100) + b"caf\xe9"
-    assert word._text(doc._Piece(0, 4, 100, 1)) == "café"
+    assert word._text(doc_loader._Piece(0, 4, 100, 1)) == "café"
 
 
 def test_word_files_that_contradict_themselves_are_unreadable() -> None:
@@ -61,13 +67,13 @@ def test_word_files_that_contradict_themselves_are_unreadable() -> None:
 
 
 def test_word_tables_of_styles_and_paragraphs_may_be_missing_or_cut() -> None:
-    assert doc._style_kinds(b"") == []
-    assert doc._style_kinds(struct.pack("<HHH", 2, 3, 0)) == [0]
-    assert list(doc._kinds_of_page(b"short")) == []
+    assert doc_loader._style_kinds(b"") == []
+    assert doc_loader._style_kinds(struct.pack("<HHH", 2, 3, 0)) == [0]
+    assert list(doc_loader._kinds_of_page(b"short")) == []
     page = struct.pack("<II", 5, 9) + bytes(503) + b"\x01"
-    assert list(doc._kinds_of_page(page)) == [(5, doc._Kind())]
-    shape = struct.pack("<HH", doc._TABLE_SHAPE, 1)
-    assert list(doc._properties(shape)) == [(doc._TABLE_SHAPE, shape[2:])]
+    assert list(doc_loader._kinds_of_page(page)) == [(5, doc_loader._Kind())]
+    shape = struct.pack("<HH", doc_loader._TABLE_SHAPE, 1)
+    assert list(doc_loader._properties(shape)) == [(doc_loader._TABLE_SHAPE, shape[2:])]
 
 
 def test_word_paragraphs_with_an_outline_level_are_headings() -> None:
@@ -79,24 +85,24 @@ def test_word_paragraphs_with_an_outline_level_are_headings() -> None:
 def test_an_outlook_message_may_have_html_and_an_absurd_date() -> None:
     streams = old.msg({"0037": "Offer", "1000": "Words."}, sent=2**63)
     streams["__substg1.0_10130102"] = b"<p>Words of HTML.</p>"
-    mail = msg.to_email(old.ole(streams))
+    mail = msg_loader.to_email(old.ole(streams))
     assert b"text/html" in mail
     assert b"Date:" not in mail
     with pytest.raises(UnreadableFile, match="no Outlook message"):
-        msg.to_email(old.ole({"Other": b"x"}))
+        msg_loader.to_email(old.ole({"Other": b"x"}))
 
 
 def test_a_presentation_without_its_document_is_unreadable() -> None:
-    stream = ppt._Stream(b"")
+    stream = ppt_loader._Stream(b"")
     assert stream.record(5) is None
     damaged = SimpleNamespace(places=lambda edit: ({}, 1), record=stream.record)
     with pytest.raises(UnreadableFile, match="where its slides are"):
-        list(ppt._blocks(damaged, 0))  # type: ignore[arg-type]
+        list(ppt_loader._blocks(damaged, 0))  # type: ignore[arg-type]
 
 
 def test_texts_of_slides_may_be_narrow() -> None:
     content = old._atom(0x0FA8, b"caf\xe9\x0bbar") + old._atom(0x1, b"??")
-    stream = ppt._Stream(content)
+    stream = ppt_loader._Stream(content)
     narrow, other = stream.record(0), stream.record(8 + 8)
     assert narrow is not None
     assert other is not None
@@ -110,18 +116,18 @@ def test_rich_text_of_other_forms_is_read_and_of_none_refused() -> None:
     assert "one\u00a0two" in found or "one two" in found
     assert "П" in found
     with pytest.raises(UnreadableFile, match="no Rich Text"):
-        rtf.load(b"words {\\rtf1 x}", filename="a.rtf")
+        rtf_loader.load(b"words {\\rtf1 x}", filename="a.rtf")
     with pytest.raises(UnreadableFile, match="nested too deeply"):
-        rtf.load(b"{\\rtf1 " + b"{" * 200_000, filename="a.rtf")
+        rtf_loader.load(b"{\\rtf1 " + b"{" * 200_000, filename="a.rtf")
 
 
 def test_cells_of_old_sheets_are_shown_as_excel_does() -> None:
     shown: list[Any] = [True, 1.5, naive(2024, 3, 4), naive(2024, 3, 4, 5, 6), "x"]
-    assert list(map(xls._shown, shown)) == [
+    assert list(map(xls_loader._shown, shown)) == [
         "TRUE", "1.5", "2024-03-04", "2024-03-04 05:06:00", "x",
     ]  # fmt: skip
     vast = SimpleNamespace(merged_cell_ranges=[((0, 0), (1_000_000, 1_000))])
-    assert list(xls._merged_cells(vast)) == []  # type: ignore[arg-type]
+    assert list(xls_loader._merged_cells(vast)) == []  # type: ignore[arg-type]
 
 
 def test_files_of_apples_programs_are_refused_with_what_to_do() -> None:

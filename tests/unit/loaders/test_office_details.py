@@ -3,7 +3,7 @@
 import pytest
 
 from corpus.errors import UnreadableFile
-from corpus.loaders.base import Block
+from corpus.loaders.blocks import Block
 from tests.unit.loaders.sample_files import (
     OFFICE,
     SHEET,

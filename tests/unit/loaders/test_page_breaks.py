@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from corpus.ingestion.normal_form import join_blocks
-from corpus.loaders.base import Block
+from corpus.loaders.blocks import Block
 from corpus.loaders.formats.pdf.layout import blocks_from_pages
 from corpus.loaders.formats.pdf.lines import Line
-from corpus.loaders.formats.pdf.page import find
+from corpus.loaders.formats.pdf.rendering import find
 from corpus.loaders.ocr.reading_order import sort_lines
 from tests.unit.loaders.sample_files import Pdf, loaded
 from tests.unit.loaders.scanned_files import scan_of

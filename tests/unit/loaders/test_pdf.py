@@ -2,7 +2,7 @@ import pytest
 from pypdfium2 import PdfDocument, PdfiumError
 
 from corpus.errors import EmptyDocument, UnreadableFile
-from corpus.loaders.base import Block
+from corpus.loaders.blocks import Block
 from corpus.loaders.formats.pdf.layout import blocks_from_pages
 from corpus.loaders.formats.pdf.lines import Line
 from corpus.loaders.formats.pdf.title import find_title

@@ -7,7 +7,7 @@ import pytest
 
 from corpus.characters import fold_text
 from corpus.errors import PageNotFound, UnreadableFile
-from corpus.loaders.formats.pdf.page import (
+from corpus.loaders.formats.pdf.rendering import (
     MAX_PIXELS,
     WIDTH_PX,
     Box,
@@ -15,7 +15,7 @@ from corpus.loaders.formats.pdf.page import (
     draw,
     find,
 )
-from corpus.loaders.pages import draw_page, find_on_page
+from corpus.loaders.page_images import draw_page, find_on_page
 from tests.unit.loaders.sample_files import Pdf
 
 # 612 by 792 points, 1,200 pixels wide.

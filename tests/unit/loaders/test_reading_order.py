@@ -4,7 +4,7 @@ from itertools import chain
 
 import pytest
 
-from corpus.loaders.base import Scan, ScannedLine
+from corpus.loaders.blocks import Scan, ScannedLine
 from corpus.loaders.formats.pdf.layout import blocks_from_pages
 from corpus.loaders.ocr.reading_order import BODY_SIZE, sort_lines
 from tests.unit.loaders.scanned_files import scan_of

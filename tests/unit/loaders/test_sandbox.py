@@ -11,7 +11,7 @@ import pytest
 
 from corpus.errors import BackendUnavailable, EmptyDocument, UnreadableFile
 from corpus.loaders import load_file, registry, sandbox
-from corpus.loaders.base import LoadedDocument
+from corpus.loaders.blocks import LoadedDocument
 from corpus.loaders.limits import LoaderLimits
 from tests.unit.loaders.sample_files import Pdf, as_bytes, docx, limits, loaded, paragraph, texts
 
@@ -19,7 +19,7 @@ PAGE = b"<html><body><p>Hello</p></body></html>"
 # What a worker is asked before it is sent four bytes of plain text.
 TEXT = {
     "act": "read",
-    "given": {"filename": "a.txt"},
+    "arguments": {"filename": "a.txt"},
     "media_type": registry.PLAIN,
     "limits": {},
     "content_bytes": 4,
@@ -57,7 +57,7 @@ def test_the_child_knows_neither_django_nor_the_environment(
 ) -> None:
     monkeypatch.setenv("POSTGRES_PASSWORD", "secret")
     probe = (
-        "import sys, os; sys.path.insert(0, sys.argv[1]); import corpus.loaders.worker;"
+        "import sys, os; sys.path.insert(0, sys.argv[1]); import corpus.loaders.sandbox_worker;"
         "print(any(n in sys.modules for n in ('django', 'lxml', 'rapidocr', 'cv2', 'PIL')))"
     )
     root = str(Path(sandbox.__file__).parents[2])
@@ -141,7 +141,7 @@ def test_a_parser_that_fails_is_reported_and_logged(
 def test_an_error_nobody_foresaw_brings_its_traceback() -> None:
     worker = sandbox.Worker()
     try:
-        (crash,) = worker.ask({**TEXT, "given": {"filename": 7}}, b"text", within_s=30)
+        (crash,) = worker.ask({**TEXT, "arguments": {"filename": 7}}, b"text", within_s=30)
         reply, blocks = worker.ask(TEXT, b"text", within_s=30)
     finally:
         worker.close()

@@ -4,11 +4,11 @@ import pytest
 
 from corpus.errors import EmptyDocument, UnreadableFile, UnsupportedMediaType
 from corpus.loaders import load_file
-from corpus.loaders.base import Block
+from corpus.loaders.blocks import Block
 from corpus.loaders.charset import decode
-from corpus.loaders.formats import elements, html_main
-from corpus.loaders.formats.html import load as load_html
-from corpus.loaders.formats.pdf import _MAX_OUTLINE, _MAX_PAGES
+from corpus.loaders.formats import html_elements, html_main
+from corpus.loaders.formats.html_loader import load as load_html
+from corpus.loaders.formats.pdf_loader import _MAX_OUTLINE, _MAX_PAGES
 from tests.unit.loaders.sample_files import (
     Pdf,
     epub,
@@ -59,7 +59,7 @@ def test_a_table_around_a_table_lays_out_a_page() -> None:
 def test_cells_that_claim_to_span_a_thousand_rows_stay_small(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(elements, "_MAX_SPANNED_CELLS", 2)
+    monkeypatch.setattr(html_elements, "_MAX_SPANNED_CELLS", 2)
     rows = "<tr><td rowspan=3>a</td><td>b</td></tr><tr><td>c</td><td>d</td></tr>"
     (table,) = blocks(f"<table>{rows}</table>")
     assert table.text == "| a | b |\n| --- | --- |\n| c | d |"
@@ -195,7 +195,7 @@ def test_text_that_its_stated_encoding_does_not_fit_is_guessed() -> None:
 
 
 def test_a_pdf_of_more_pages_than_are_allowed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("corpus.loaders.formats.pdf._MAX_PAGES", 1)
+    monkeypatch.setattr("corpus.loaders.formats.pdf_loader._MAX_PAGES", 1)
     assert _MAX_PAGES > 1
     with pytest.raises(UnreadableFile, match="claims 2 pages"):
         loaded(Pdf().line("One", 700).page().line("Two", 700).bytes(), "a.pdf")
@@ -208,7 +208,7 @@ def test_a_pdf_whose_pages_are_no_pages_is_damaged() -> None:
 
 
 def test_only_so_much_of_an_outline_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("corpus.loaders.formats.pdf._MAX_OUTLINE", 0)
+    monkeypatch.setattr("corpus.loaders.formats.pdf_loader._MAX_OUTLINE", 0)
     assert _MAX_OUTLINE > 0
     pdf = Pdf().line("First", 700).line("Text of it.", 650).page().line("Second", 700)
     pdf.line("Text of that.", 650).outline(("First", 1), ("Second", 2))

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from corpus.errors import EmptyDocument, UnreadableFile
-from corpus.loaders.base import Block, LoadedDocument
+from corpus.loaders.blocks import Block, LoadedDocument
 from tests.unit.loaders.sample_files import headings, loaded, texts
 
 pytestmark = pytest.mark.usefixtures("in_process")

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from corpus.errors import UnreadableFile
-from corpus.loaders.base import Block
-from corpus.loaders.tables import table_blocks
+from corpus.loaders.blocks import Block
+from corpus.loaders.table_blocks import table_blocks
 
 if TYPE_CHECKING:
     from olefile import OleFileIO

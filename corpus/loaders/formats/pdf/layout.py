@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 
-from corpus.loaders.base import Block
+from corpus.loaders.blocks import Block
 from corpus.loaders.formats.pdf.lines import BULLETS, HEADING_SCALE, INDENT_EMS, ITEM, JOINT, Line
 from corpus.loaders.formats.pdf.page_breaks import Parts, join_across_pages
 from corpus.loaders.formats.pdf.running_heads import drop_running_heads

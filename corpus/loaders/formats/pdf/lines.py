@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from corpus.loaders.base import OcrBox
+from corpus.loaders.blocks import OcrBox
 
 # A line this much larger than the body is a heading, unless most lines are.
 HEADING_SCALE = 1.12

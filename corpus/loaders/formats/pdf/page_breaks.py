@@ -27,21 +27,21 @@ _ENDED = re.compile(
 _COMMAS = (",", "\u060c", "\u3001", "\uff0c")
 # Minimum words of a line of running text, half of them lowercase; in scripts without case, minimum
 # letters.
-_LEAST_WORDS = 4
+_MIN_WORDS = 4
 _WORD = re.compile(
     r"[(\[\"'\u00ab\u2018-\u201e]{0,2}((?:[^\W\d_]+[-'/\u2010\u2019]?)++)"
     r"[.,;:!?)\]\"'\u00bb\u2018-\u201e\u2026]{0,3}"
 )
 # Minimum lines of a column.
-_LEAST_LINES = 3
-_LEAST_LETTERS = 10
+_MIN_LINES = 3
+_MIN_LETTERS = 10
 # A letter is about half as wide as high. A line is full if the next word does not fit, or hardly.
 _WIDTH_EMS = 0.5
 _HARDLY = 1.3
 # One in this many lines that begin at one edge may exceed the other.
 _OVER_EDGE = 10
 # Maximum indent of the first line of a paragraph or item, in or out.
-_MOST_INDENT_EMS = 3.0
+_MAX_INDENT_EMS = 3.0
 
 
 def join_across_pages(pages: Mapping[int, Sequence[Paragraph]]) -> list[Parts]:
@@ -136,11 +136,11 @@ def _is_text(paragraph: Paragraph) -> bool:
 def _is_prose(line: Line) -> bool:
     letters = [letter for letter in line.text if letter.isalpha()]
     if sum(letter.lower() == letter.upper() for letter in letters) * 2 > len(letters):
-        return len(letters) >= _LEAST_LETTERS
+        return len(letters) >= _MIN_LETTERS
     words = line.text.split()
     found = map(_WORD.fullmatch, words)
     small = sum(word is not None and word[1][0].islower() for word in found)
-    return len(words) >= _LEAST_WORDS and small * 2 >= len(words)
+    return len(words) >= _MIN_WORDS and small * 2 >= len(words)
 
 
 def _is_ended(line: Line) -> bool:
@@ -152,7 +152,7 @@ def _is_aligned(
 ) -> bool:
     """Return whether the first line below aligns with the lines above, or with a column."""
     last, first = above[-1], below[0]
-    most = _MOST_INDENT_EMS if len(above) == 1 else INDENT_EMS
+    most = _MAX_INDENT_EMS if len(above) == 1 else INDENT_EMS
     step = first.left - last.left
     nearest = min(abs(step), abs(step - _shift(lines_above, lines_below)))
     if nearest <= most * last.size:
@@ -162,7 +162,7 @@ def _is_aligned(
         for line in lines_above
         if line.right < last.left and abs(line.left - first.left) <= INDENT_EMS * last.size
     ]
-    return sum(map(_is_prose, column)) >= _LEAST_LINES
+    return sum(map(_is_prose, column)) >= _MIN_LINES
 
 
 def _shift(above: Sequence[Line], below: Sequence[Line]) -> float:
@@ -204,7 +204,7 @@ def _is_cut_short(paragraph: Paragraph, lines: Sequence[Line]) -> bool:
 def _is_full(line: Line, following: str, lines: Iterable[Line]) -> bool:
     """Return whether the next word did not fit in a line."""
     forward = 1 if line.right >= line.left else -1
-    reach = _MOST_INDENT_EMS * line.size
+    reach = _MAX_INDENT_EMS * line.size
     ends = sorted(
         other.right * forward
         for other in lines

@@ -1,0 +1,62 @@
+"""AsciiDoc: section titles become headings; the text stays as written."""
+
+import re
+
+from corpus.loaders.blocks import Block, LoadedDocument
+from corpus.loaders.charset import decode
+from corpus.loaders.formats.plain_text import normalize_newlines, paragraphs
+
+_TITLE = re.compile(r"\A(={1,6}|#{1,6})[ \t]+(\S.*)")
+_ATTRIBUTE = re.compile(r"\A:([a-z]+):[ \t]+(\S.*)")
+_STATED = {
+    "author": "author", "revdate": "created", "date": "created", "lang": "language",
+    "description": "description",
+}  # fmt: skip
+_AUTHOR = re.compile(r"\A([^\W\d_][^<>;:\n]{0,100}?)[ \t]+<[^<>\s]+@[^<>\s]+>")
+_REVISION = re.compile(r"\A(?:v?[\d.]+,[ \t]*)?([\w ,./-]*\d{4}[\w./-]*)")
+_LISTING = re.compile(r"\A(-{4,}|\.{4,}|`{3,}|\+{4,})[ \t]*$")
+
+
+def load(content: bytes, *, filename: str) -> LoadedDocument:
+    """Read an AsciiDoc file; a title line is a heading except in a listing."""
+    text = normalize_newlines(decode(content))
+    blocks: list[Block] = []
+    pending: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        mark = _LISTING.match(line)
+        if mark:
+            fence = mark[1] if not fence else ("" if mark[1] == fence else fence)
+        title = None if fence else _TITLE.match(line)
+        if title:
+            blocks.extend(map(Block, paragraphs("\n".join(pending))))
+            pending = []
+            blocks.append(Block(line.rstrip(), len(title[1]), _words(title)))
+        else:
+            pending.append(line)
+    blocks.extend(map(Block, paragraphs("\n".join(pending))))
+    return LoadedDocument(tuple(blocks), metadata=_metadata(text))
+
+
+def _metadata(text: str) -> dict[str, str]:
+    """Return authors, date and attributes from the lines below the title."""
+    lines = text.lstrip("\n").split("\n\n", 1)[0].split("\n")
+    if not lines[0].startswith("= "):
+        return {}
+    stated: dict[str, str] = {}
+    for number, line in enumerate(lines[1:]):
+        attribute, author = _ATTRIBUTE.match(line), _AUTHOR.match(line)
+        if attribute and attribute[1] in _STATED:
+            stated[_STATED[attribute[1]]] = attribute[2].strip()
+        elif number == 0 and author:
+            stated["author"] = author[1]
+        elif number == 1 and (revision := _REVISION.match(line)):
+            stated["created"] = revision[1]
+    return stated
+
+
+def _words(title: re.Match[str]) -> str:
+    """Return a title without its equals signs; trailing ones are optional."""
+    signs, words = title[1], title[2].rstrip(" \t")
+    bare = words.removesuffix(signs)
+    return bare.rstrip(" \t") if bare != words and bare.endswith((" ", "\t")) else words

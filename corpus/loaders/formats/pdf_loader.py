@@ -1,0 +1,246 @@
+"""PDF: lines with position and size, from pdfium or OCR, converted to headings and paragraphs."""
+
+import ctypes
+import re
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from corpus.errors import EmptyDocument, UnreadableFile
+from corpus.loaders.blocks import LoadedDocument, Scan
+from corpus.loaders.formats.pdf.layout import Outline, blocks_from_pages
+from corpus.loaders.formats.pdf.lines import Line
+from corpus.loaders.formats.pdf.title import find_title
+from corpus.loaders.ocr.reading_order import sort_lines
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+    from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
+
+PRELOAD = ("pypdfium2", "pypdfium2.raw")
+
+# A damaged file may claim any number of pages and of outline entries, or loop.
+_MAX_PAGES = 20_000
+_MAX_OUTLINE = 5_000
+# The tag of a language, in UTF-16; none is as long.
+_LANGUAGE_UNITS = 64
+# PDF allows names of 127 bytes.
+_FONT_NAME_BYTES = 128
+_DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?([Zz]|[+-]\d\d'?\d\d)?")
+_PROPERTIES = {"Author": "author", "Subject": "subject", "Keywords": "keywords"}
+# A scan may have a number or a stamp as text. In 903 pages of real files, scanned ones have at most
+# ten letters and digits, and those with text and a large picture at least 339.
+MAX_STRAY_CHARS = 100
+# Share of the page that an image, or strips of one, cover in a scan.
+_MIN_SCAN_SHARE = 0.5
+# Limits the number of objects: a map may have a million.
+_MAX_OBJECTS = 2_000
+_DPI, _POINTS_PER_INCH = 200, 72
+# A4 at 230 dpi; larger pages are drawn with fewer pixels an inch.
+_MAX_OCR_PIXELS = 5_000_000
+
+
+def load(content: bytes, *, filename: str) -> LoadedDocument:
+    """Read the text of a PDF page by page, and list the scanned pages.
+
+    Raises:
+        UnreadableFile: It is damaged, or asks for a password.
+        EmptyDocument: No page has text, and none is scanned.
+    """
+    return _load(content, filename, scans=None)
+
+
+def load_scanned(content: bytes, *, filename: str, scans: Mapping[int, Scan]) -> LoadedDocument:
+    """Read the text of a PDF page by page, with the OCR results of some pages.
+
+    Raises:
+        UnreadableFile, EmptyDocument: As ``load``.
+    """
+    return _load(content, filename, scans=scans)
+
+
+def _load(content: bytes, filename: str, *, scans: Mapping[int, Scan] | None) -> LoadedDocument:
+    from pypdfium2 import PdfDocument, PdfiumError  # noqa: PLC0415 - only in the child process
+
+    try:
+        pdf = PdfDocument(content)
+        page_count = len(pdf)
+        properties = pdf.get_metadata_dict(skip_empty=True)
+    except PdfiumError as error:
+        if "password" in str(error).lower() or "security" in str(error).lower():
+            raise UnreadableFile("The PDF is encrypted and asks for a password.") from error
+        raise UnreadableFile(f"The PDF is damaged or truncated: {error}") from error
+    if page_count > _MAX_PAGES:
+        raise UnreadableFile(f"The PDF claims {page_count:,} pages; {_MAX_PAGES:,} are allowed.")
+    pages: dict[int, list[Line]] = {}
+    scanned: list[int] = []
+    for number, lines, is_scanned in _pages(pdf, page_count):
+        pages[number] = lines
+        scanned += [number] if is_scanned else []
+    if page_count and not pages:
+        raise UnreadableFile("None of the PDF's pages can be read: it is damaged.")
+    # OCR replaces a text layer that has less text, such as a stamp.
+    by_ocr = {number: sort_lines(scan) for number, scan in (scans or {}).items()}
+    by_ocr = {n: lines for n, lines in by_ocr.items() if _chars(lines) > _chars(pages.get(n, []))}
+    with_text = {number: lines for number, lines in pages.items() if number not in by_ocr}
+    outline = _outline(pdf)
+    # Letter sizes are compared within OCR and text pages.
+    blocks = [*blocks_from_pages(with_text, outline), *blocks_from_pages(by_ocr, outline)]
+    if not blocks and (scans is not None or not scanned):
+        reason = "OCR found no text" if scans else "There is no text"
+        raise EmptyDocument(f"{reason} on the {page_count} pages of the PDF.")
+    return LoadedDocument(
+        blocks=tuple(sorted(blocks, key=lambda block: block.page or 0)),
+        title=find_title(properties.get("Title", ""), {**pages, **by_ocr}, filename=filename),
+        metadata={"page_count": page_count, **_metadata(pdf, properties)},
+        scans=tuple(scanned) if scans is None else (),
+    )
+
+
+def _chars(lines: list[Line]) -> int:
+    return sum(len(line.text) for line in lines)
+
+
+def _pages(pdf: "PdfDocument", page_count: int) -> Iterator[tuple[int, list[Line], bool]]:
+    """Yield number, lines and scan flag of each readable page."""
+    from pypdfium2 import PdfiumError  # noqa: PLC0415
+
+    for index in range(page_count):
+        try:
+            page = pdf[index]
+            text_page = page.get_textpage()
+        except PdfiumError:  # a damaged page must not take the others with it
+            continue
+        lines = list(_lines(text_page))
+        yield index + 1, lines, is_scan(page, "".join(line.text for line in lines))
+        text_page.close()
+        page.close()
+
+
+def _lines(text_page: "PdfTextPage") -> Iterator[Line]:
+    import pypdfium2.raw as raw  # noqa: PLC0415, PLR0402
+
+    position = 0
+    if text_page.count_chars() <= 0:
+        return
+    for text in text_page.get_text_range().split("\r\n"):
+        stripped = text.strip()
+        if stripped:
+            begin = position + text.index(stripped)
+            first = raw.FPDFText_GetCharIndexFromTextIndex(text_page, begin)
+            last = raw.FPDFText_GetCharIndexFromTextIndex(text_page, begin + len(stripped) - 1)
+            if first >= 0:
+                # A blank at the end marks a complete word, which matters in Korean.
+                yield _line(text.lstrip(), text_page, first, max(first, last))
+        position += len(text) + 2
+
+
+def _line(text: str, text_page: "PdfTextPage", first: int, last: int) -> Line:
+    import pypdfium2.raw as raw  # noqa: PLC0415, PLR0402
+
+    left, bottom, _, top = text_page.get_charbox(first, loose=True)
+    _, _, right, _ = text_page.get_charbox(last, loose=True)
+    matrix = raw.FS_MATRIX()
+    raw.FPDFText_GetMatrix(text_page, first, matrix)
+    scale = (matrix.b**2 + matrix.d**2) ** 0.5
+    return Line(
+        text=text,
+        size=round(raw.FPDFText_GetFontSize(text_page, first) * (scale or 1.0) * 2) / 2,
+        # A line that only begins in bold is a sentence.
+        weight=min(_weight(text_page, first), _weight(text_page, last)),
+        left=left,
+        right=right,
+        bottom=bottom,
+        top=top,
+    )
+
+
+def _weight(text_page: "PdfTextPage", index: int) -> int:
+    """Return the weight, 100 to 900; from the font's name if that says bold."""
+    import pypdfium2.raw as raw  # noqa: PLC0415, PLR0402
+
+    name = ctypes.create_string_buffer(_FONT_NAME_BYTES)
+    flags = ctypes.c_int()
+    raw.FPDFText_GetFontInfo(text_page, index, name, _FONT_NAME_BYTES, ctypes.byref(flags))
+    if re.search(rb"bold|black|heavy|semibold|demi", name.value, re.I):
+        return 700
+    weight: int = raw.FPDFText_GetFontWeight(text_page, index)
+    return weight
+
+
+def is_scan(page: "PdfPage", text: str) -> bool:
+    """Return whether a page shows content that its text lacks."""
+    import pypdfium2.raw as raw  # noqa: PLC0415, PLR0402 - only in the child process
+
+    count = sum(map(str.isalnum, text))
+    if count >= MAX_STRAY_CHARS:
+        return False
+    objects = islice(page.get_objects(), _MAX_OBJECTS)
+    others = [each for each in objects if each.type != raw.FPDF_PAGEOBJ_TEXT]
+    if not count:
+        return bool(others)
+    page_width, page_height = page.get_width(), page.get_height()
+    covered = 0.0
+    for picture in (other for other in others if other.type == raw.FPDF_PAGEOBJ_IMAGE):
+        left, bottom, right, top = picture.get_bounds()
+        width = min(right, page_width) - max(left, 0)
+        height = min(top, page_height) - max(bottom, 0)
+        covered += max(width, 0) * max(height, 0)
+    return bool(covered >= page_width * page_height * _MIN_SCAN_SHARE)
+
+
+def picture_of(content: bytes, *, number: int) -> "ndarray[Any, Any]":
+    """Return the pixels of a page for OCR: blue, green and red bytes, by row and column.
+
+    Raises:
+        UnreadableFile: The page cannot be drawn.
+    """
+    from pypdfium2 import PdfDocument, PdfiumError  # noqa: PLC0415
+
+    try:
+        page = PdfDocument(content)[number - 1]
+        area = max(page.get_width() * page.get_height(), 1.0)
+        scale = min(_DPI / _POINTS_PER_INCH, (_MAX_OCR_PIXELS / area) ** 0.5)
+        picture: ndarray[Any, Any] = page.render(scale=scale, prefer_bgrx=False).to_numpy().copy()
+    except PdfiumError as error:
+        raise UnreadableFile(f"Page {number} cannot be drawn: {error}") from error
+    return picture
+
+
+def _outline(pdf: "PdfDocument") -> Outline:
+    """Return outline entries by page as (title, depth from 1), or nothing."""
+    from pypdfium2 import PdfiumError  # noqa: PLC0415
+
+    outline: Outline = {}
+    try:
+        for count, entry in enumerate(pdf.get_toc(max_depth=6)):
+            destination = entry.get_dest()
+            index = destination.get_index() if destination else None
+            if count > _MAX_OUTLINE:
+                break
+            if index is not None and index >= 0:
+                outline.setdefault(index + 1, []).append((entry.get_title(), entry.level + 1))
+    except PdfiumError:  # a broken outline: headings are recognized by their size
+        return {}
+    return outline
+
+
+def _metadata(pdf: "PdfDocument", properties: dict[str, str]) -> dict[str, str]:
+    """Return author, subject, keywords, creation date, and the language of the catalog."""
+    import pypdfium2.raw as raw  # noqa: PLC0415, PLR0402
+
+    metadata = {
+        key: text for name, key in _PROPERTIES.items() if (text := properties.get(name, "").strip())
+    }
+    created = _DATE.match(properties.get("CreationDate", ""))
+    if created:
+        year, month, day, hour, minute, second, zone = created.groups()
+        metadata["created"] = f"{year}-{month or '01'}-{day or '01'}"
+        if hour and zone:
+            offset = "+00:00" if zone in "Zz" else zone[:3] + ":" + zone[-2:]
+            metadata["created"] += f"T{hour}:{minute or '00'}:{second or '00'}{offset}"
+    units = (ctypes.c_ushort * _LANGUAGE_UNITS)()
+    size = raw.FPDFCatalog_GetLanguage(pdf, units, ctypes.sizeof(units))
+    # Nothing is written if it is longer.
+    language = bytes(units)[:size] if size <= ctypes.sizeof(units) else b""
+    return {**metadata, "language": language.decode("utf-16-le", "replace").rstrip("\0")}

@@ -1,0 +1,194 @@
+"""PowerPoint: slide by slide, titles as headings, with tables, charts, notes and comments."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from zipfile import ZipFile
+
+from corpus.errors import UnreadableFile
+from corpus.loaders.archives import opened, read_xml
+from corpus.loaders.blocks import Block, LoadedDocument
+from corpus.loaders.formats.office_math import to_tex
+from corpus.loaders.formats.ooxml import (
+    COMMENT_PARTS,
+    RELATION,
+    chart_blocks,
+    comment_authors,
+    comment_blocks,
+    core_properties,
+    relations,
+)
+from corpus.loaders.limits import bounded_number
+from corpus.loaders.table_blocks import table_blocks
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+PRELOAD = ("defusedxml.ElementTree",)
+
+_P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
+_M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_MAIN = "ppt/presentation.xml"
+_TITLES = frozenset(("title", "ctrTitle"))
+# Placeholders with the same text on every slide.
+_FURNITURE = frozenset(("sldNum", "dt", "ftr", "hdr", "sldImg"))
+_INDENT = "  "
+_NUMBERED = "#. "
+_MAX_DEPTH = 8
+
+
+def load(content: bytes, *, filename: str) -> LoadedDocument:
+    """Read a presentation; a block's page is the number of its slide."""
+    with opened(content) as archive:
+        root = read_xml(archive, _MAIN)
+        if root is None:
+            raise UnreadableFile("The PowerPoint file has no presentation part.")
+        parts = relations(archive, _MAIN)
+        authors = comment_authors(archive, _MAIN)
+        blocks: list[Block] = []
+        for number, slide in enumerate(root.iter(_P + "sldId"), start=1):
+            part = parts.get(slide.get(RELATION, ""))
+            if part is not None:
+                blocks.extend(_slide_blocks(archive, part[1], number, authors))
+        stated = core_properties(archive)
+    stated.pop("keywords", None)
+    return LoadedDocument(tuple(blocks), title=stated.pop("title", ""), metadata=stated)
+
+
+def _slide_blocks(
+    archive: ZipFile, name: str, number: int, authors: dict[str, str]
+) -> Iterator[Block]:
+    root = read_xml(archive, name)
+    tree = None if root is None else root.find(f"{_P}cSld/{_P}spTree")
+    if tree is None:
+        return
+    parts = relations(archive, name)
+    shapes = list(_shapes(tree))
+    # The title comes first, wherever it is in the file.
+    shapes.sort(key=lambda shape: _placeholder(shape) not in _TITLES)
+    for shape in shapes:
+        yield from _shape_blocks(archive, shape, parts, number)
+    for kind, part in parts.values():
+        if kind == "notesSlide":
+            yield from _notes(archive, part, number)
+        elif kind in COMMENT_PARTS:
+            yield from comment_blocks(archive, part, authors, page=number)
+
+
+def _shapes(tree: "Element") -> Iterator["Element"]:
+    """Yield shapes and frames in order, including groups; one of each alternative."""
+    for element in tree:
+        if element.tag in (_P + "sp", _P + "graphicFrame", _P + "cxnSp"):
+            yield element
+        elif element.tag == _P + "grpSp":
+            yield from _shapes(element)
+        elif element.tag.endswith("}AlternateContent") and len(element):
+            yield from _shapes(element[0])
+
+
+def _placeholder(shape: "Element") -> str | None:
+    """Return the placeholder kind of a shape, or None."""
+    found = shape.find(f"{_P}nvSpPr/{_P}nvPr/{_P}ph")
+    return None if found is None else found.get("type", "body")
+
+
+def _shape_blocks(
+    archive: ZipFile, shape: "Element", parts: dict[str, tuple[str, str]], number: int
+) -> Iterator[Block]:
+    kind = _placeholder(shape)
+    body = shape.find(_P + "txBody")
+    if kind in _FURNITURE:
+        return
+    if body is not None:
+        text = _body_text(body, bulleted=kind in ("body", "obj"))
+        if text and kind in _TITLES:
+            line = " ".join(text.split())
+            yield Block(line, 1, line, number)
+        elif text:
+            yield Block(text, page=number)
+    for table in shape.iter(_A + "tbl"):
+        yield from table_blocks(_rows(table), page=number)
+    for chart in shape.iter(_C + "chart"):
+        part = parts.get(chart.get(RELATION, ""))
+        if part is not None:
+            yield from chart_blocks(archive, part[1], page=number)
+
+
+def _body_text(body: "Element", *, bulleted: bool = False) -> str:
+    """Return the paragraphs of a shape, one a line; items with their bullet or number."""
+    lines = []
+    counts: Counter[int] = Counter()
+    for paragraph in body.iter(_A + "p"):
+        text = "".join(_pieces(paragraph)).strip()
+        if not text:
+            continue
+        properties = paragraph.find(_A + "pPr")
+        depth = _depth(properties)
+        for deeper in [level for level in counts if level > depth]:
+            del counts[deeper]
+        mark = _mark(properties, default="- " if bulleted else "")
+        if mark == _NUMBERED:
+            counts[depth] += 1
+            mark = f"{counts[depth]}. "
+        lines.append(_INDENT * depth + mark + text)
+    if len(lines) == 1:
+        return lines[0].strip().removeprefix("- ")
+    return "\n".join(lines)
+
+
+def _depth(properties: "Element | None") -> int:
+    stated = None if properties is None else properties.get("lvl")
+    return bounded_number(stated, default=0, most=_MAX_DEPTH)
+
+
+def _mark(properties: "Element | None", *, default: str) -> str:
+    if properties is None:
+        return default
+    if properties.find(_A + "buNone") is not None:
+        return ""
+    if properties.find(_A + "buAutoNum") is not None:
+        return _NUMBERED
+    return "- " if properties.find(_A + "buChar") is not None else default
+
+
+def _pieces(parent: "Element") -> Iterator[str]:
+    for element in parent:
+        if element.tag == _A + "t":
+            yield element.text or ""
+        elif element.tag == _A + "br":
+            yield "\n"
+        elif element.tag == _M + "oMath":
+            yield f"${to_tex(element).strip()}$"
+        elif element.tag.endswith("}AlternateContent") and len(element):
+            yield from _pieces(element[0])
+        else:
+            yield from _pieces(element)
+
+
+def _rows(table: "Element") -> Iterator[list[str]]:
+    """Return the text of each cell; a spanning cell is repeated in each it spans."""
+    above: list[str] = []
+    for row in table.iter(_A + "tr"):
+        cells: list[str] = []
+        for cell in row.findall(_A + "tc"):
+            body = cell.find(_A + "txBody")
+            text = "" if body is None else _body_text(body)
+            if cell.get("vMerge") == "1" and len(cells) < len(above):
+                text = above[len(cells)]
+            elif cell.get("hMerge") == "1" and cells:
+                text = cells[-1]
+            cells.append(text)
+        above = cells
+        yield cells
+
+
+def _notes(archive: ZipFile, name: str, number: int) -> Iterator[Block]:
+    root = read_xml(archive, name)
+    for shape in () if root is None else root.iter(_P + "sp"):
+        body = shape.find(_P + "txBody")
+        if body is not None and _placeholder(shape) not in _FURNITURE:
+            text = _body_text(body)
+            if text:
+                yield Block(f"Notes: {text}", page=number)

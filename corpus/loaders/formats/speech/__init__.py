@@ -1,1 +1,0 @@
-"""Subtitles and transcripts, with their times."""

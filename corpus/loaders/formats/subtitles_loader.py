@@ -1,0 +1,82 @@
+"""Subtitles (WebVTT, SubRip, SubViewer, SubStation): words, speakers and times."""
+
+import html
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from corpus.loaders.blocks import Block, LoadedDocument
+from corpus.loaders.charset import decode
+from corpus.loaders.formats.plain_text import paragraphs
+from corpus.loaders.formats.transcripts import TIME, seconds_of, time_label
+
+_TIMES = re.compile(rf"(?<!\d)({TIME})[.,]\d+(?:\s+-->|,{TIME}[.,]\d)")
+_NOT_CUES = ("WEBVTT", "NOTE", "STYLE", "REGION")
+_VOICE = re.compile(r"<v(?:\.[^ <>]{1,100})?\s{1,9}([^<>]{1,200})>")
+_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>|<\d[\d:.]{0,20}>|\{\\[^{}]{0,200}\}")
+_BLOCK_CHARS = 400
+_TERMINAL = (".", "!", "?", "…", "。")
+# SubStation: layer, start, end, style, speaker, three margins, effect, and text.
+_DIALOGUE = re.compile(rf"^Dialogue:[^,\n]*,\s*({TIME})[^,\n]*,(?:[^,\n]*,){{2}}([^,\n]*)"
+                       r"(?:,[^,\n]*){4},(.*)$", re.M)  # fmt: skip
+_LINE_BREAK = re.compile(r"\\[Nnh]")
+
+
+class _Cue(NamedTuple):
+    """One subtitle.
+
+    Attributes:
+        time: Label for citations; may be empty.
+        voice: The speaker, if named.
+        source: The words, with markup.
+    """
+
+    time: str
+    voice: str
+    source: str
+
+
+def load(content: bytes, *, filename: str) -> LoadedDocument:
+    """Read subtitles; join cues to blocks that end with a sentence."""
+    text = decode(content)
+    dialogue = sorted(_DIALOGUE.findall(text), key=lambda line: seconds_of(line[0]))
+    if dialogue:
+        cues = [
+            _Cue(time_label(seconds_of(start)), voice.strip(), _LINE_BREAK.sub(" ", words))
+            for start, voice, words in dialogue
+        ]
+    else:
+        cues = list(map(_cue, paragraphs(text)))
+    return LoadedDocument(tuple(_blocks(cues)))
+
+
+def _blocks(cues: Iterable[_Cue]) -> Iterator[Block]:
+    lines: list[str] = []
+    speaker = time = ""
+    for cue in cues:
+        words = " ".join(html.unescape(_TAG.sub("", cue.source)).split())
+        changed = cue.voice != speaker
+        long = sum(map(len, lines)) >= _BLOCK_CHARS and lines[-1].endswith(_TERMINAL)
+        if lines and words and (changed or long):
+            yield Block("\n".join(lines), labels=(time,) if time else ())
+            lines = []
+        if words:
+            time = time if lines else cue.time
+            lines.append(f"{cue.voice}: {words}" if cue.voice and changed else words)
+            speaker = cue.voice
+    if lines:
+        yield Block("\n".join(lines), labels=(time,) if time else ())
+
+
+def _cue(source: str) -> _Cue:
+    """Parse one part of the source; a cue without words if it is none."""
+    lines = source.split("\n")
+    times = [number for number, line in enumerate(lines) if _TIMES.search(line)]
+    if not times and lines[0].startswith(_NOT_CUES):
+        return _Cue("", "", "")
+    text = " ".join(lines[times[0] + 1 :] if times else lines)
+    time = _TIMES.search(lines[times[0]]) if times else None
+    voice = _VOICE.search(text)
+    return _Cue(
+        time_label(seconds_of(time[1])) if time else "", voice[1].strip() if voice else "", text
+    )

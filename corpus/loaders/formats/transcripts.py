@@ -1,0 +1,83 @@
+"""Transcripts as plain text with times in their lines, and times in a recording."""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import PurePath
+
+from corpus.loaders.blocks import Block
+
+# A time in a recording. Hours may be left out, and fractions of a second follow.
+TIME = r"(?:\d{1,3}:)?[0-5]?\d:[0-5]\d"
+_DAY_S = 86_400
+# "[00:12:31] Words", "12:31 - Ann: Words"; or "Ann  00:12:31" above the words.
+_BEGINS = re.compile(rf"\A[ \t]*+[\[(]?({TIME})(?:[.,]\d{{1,3}})?[\])]?(?:[ \t]*[-–—:>]*[ \t]|$)")
+_ENDS = re.compile(rf"\A[^\n:]{{0,59}}[^\s:][ \t]++[\[(]?({TIME})(?:[.,]\d{{1,3}})?[\])]?:?[ \t]*$")
+_MIN_TIMES = 4
+# Minimum share of lines with times; with fewer, the times mean something else.
+_MIN_SHARE = 0.125
+# A first time without hours is near the start of a recording, else a time of day.
+_MAX_START_S = 120
+_HAS_HOURS = 2
+_BLOCK_CHARS = 400
+# Formats whose lines begin with times but are not speech.
+_NO_SPEECH = frozenset((".log",))
+
+
+def seconds_of(time: str) -> int:
+    """Return the whole seconds of a time that ``TIME`` matches."""
+    seconds = 0
+    for part in re.findall(r"\d+", time)[:3]:
+        seconds = seconds * 60 + int(part)
+    return seconds
+
+
+def time_label(seconds: int) -> str:
+    """Return a time as citations show it, HH:MM:SS, or "" for an impossible one."""
+    if not 0 <= seconds < _DAY_S:
+        return ""
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+
+def transcript_blocks(text: str, *, filename: str) -> list[Block]:
+    """Return the blocks of a transcript with their times; none for other text.
+
+    Args:
+        text: With one kind of line break.
+        filename: Its extension may rule out speech.
+    """
+    lines = [line.rstrip() for line in text.split("\n")]
+    matches = [_BEGINS.match(line) or _ENDS.match(line) for line in lines]
+    time_of_line = [match[1] if match else "" for match in matches]
+    times = [time for time in time_of_line if time]
+    is_speech = PurePath(filename).suffix.lower() not in _NO_SPEECH
+    if not is_speech or len(times) < max(_MIN_TIMES, _MIN_SHARE * sum(map(bool, lines))):
+        return []
+    # The times of a recording begin near zero, and increase.
+    seconds = [seconds_of(time) for time in times]
+    has_hours = all(time.count(":") == _HAS_HOURS for time in times)
+    begins = has_hours or seconds[0] <= _MAX_START_S
+    ascends = all(sooner <= later for sooner, later in pairwise(seconds))
+    if not (begins and ascends and seconds[0] < seconds[-1]):
+        return []
+    return list(_blocks(lines, time_of_line))
+
+
+def _blocks(lines: list[str], time_of_line: list[str]) -> Iterator[Block]:
+    """Yield blocks of lines between times, up to the usual block length."""
+    pending: list[str] = []
+    time = now = ""
+    for line, line_time in zip(lines, time_of_line, strict=True):
+        if line_time and sum(map(len, pending)) >= _BLOCK_CHARS:
+            yield _block(pending, time)
+            pending = []
+        now = line_time or now
+        if not any(pending):
+            time = now
+        pending.append(line)
+    yield _block(pending, time)
+
+
+def _block(lines: list[str], time: str) -> Block:
+    label = time_label(seconds_of(time)) if time else ""
+    return Block("\n".join(lines).strip("\n"), labels=(label,) if label else ())

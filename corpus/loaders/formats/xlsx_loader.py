@@ -1,0 +1,239 @@
+"""Excel workbooks: sheet by sheet, each row with its header, dates and percentages as shown."""
+
+import datetime as dt
+import re
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+from zipfile import ZipFile
+
+from corpus.errors import UnreadableFile
+from corpus.loaders.archives import opened, read_entry, read_xml, stream_xml
+from corpus.loaders.blocks import Block, LoadedDocument
+from corpus.loaders.formats.ooxml import (
+    COMMENT_PARTS,
+    RELATION,
+    chart_blocks,
+    comment_authors,
+    comment_blocks,
+    core_properties,
+    relations,
+)
+from corpus.loaders.limits import bounded_number
+from corpus.loaders.table_blocks import sheet_blocks
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+PRELOAD = ("defusedxml.ElementTree",)
+
+_S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+_MAIN = "xl/workbook.xml"
+_COLUMN = re.compile(r"([A-Z]{1,3})(\d+)?")
+# Excel's limits of a sheet, and a limit above any id of a number format.
+_MAX_COLUMNS = 16_384
+_MAX_ROWS = 2**20
+_MAX_FORMAT = 2**16
+# Limits of gaps: two empty rows separate tables as well as a thousand.
+_MAX_GAP_ROWS = 2
+# Limit of empty columns: a cell in the last of 16,384 would fill gigabytes.
+_MAX_GAP_COLUMNS = 64
+_MERGED = re.compile(
+    rb'<(?:\w+:)?mergeCell\s[^<>]*?ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"'
+)
+# A merged range may span a whole sheet; each cell of it takes memory.
+_MAX_MERGED_CELLS = 100_000
+# Built-in number formats, which files name by id only (ECMA-376, part 1, 18.8.30).
+_DATE_FORMATS = frozenset((*range(14, 18), 22, *range(27, 32), *range(50, 59)))
+_DATE_TIME = 22
+_TIME_FORMATS = frozenset((18, 19, 20, 21, 45, 46, 47))
+_PERCENT_FORMATS = {9: 0, 10: 2}
+# Quoted text, colors, locales, escaped characters and spacing contain no format letters.
+_NOT_FORMAT = re.compile(r'"[^"]*"|\[[^\[\]]*\]|\\.|_.')
+# Excel treats 1900 as a leap year; from this epoch, days from March 1900 on are right.
+_EPOCH_1900 = dt.datetime(1899, 12, 30)  # noqa: DTZ001 - sheets know no zones
+_EPOCH_1904 = dt.datetime(1904, 1, 1)  # noqa: DTZ001
+# Excel keeps 15 digits; more would show binary rounding.
+_SIGNIFICANT = ".15g"
+
+
+def load(content: bytes, *, filename: str) -> LoadedDocument:
+    """Read every sheet, hidden ones included, with the last computed values."""
+    with opened(content) as archive:
+        root = read_xml(archive, _MAIN)
+        if root is None:
+            raise UnreadableFile("The Excel file has no workbook part.")
+        book = _Book(archive, root)
+        parts = relations(archive, _MAIN)
+        blocks: list[Block] = []
+        authors = comment_authors(archive, _MAIN)
+        for sheet in root.iter(_S + "sheet"):
+            kind, name = parts.get(sheet.get(RELATION, ""), ("", ""))
+            rows = book.rows(name) if kind == "worksheet" else ()
+            beside = list(_beside(archive, name, authors))
+            blocks.extend(sheet_blocks(sheet.get("name", ""), rows, beside=beside))
+        stated = core_properties(archive)
+    stated.pop("keywords", None)
+    # The first heading is a sheet name, not a title.
+    title = stated.pop("title", "") or PurePath(filename).stem
+    return LoadedDocument(tuple(blocks), title=title, metadata=stated)
+
+
+class _Book:
+    """Shared strings and number formats of a workbook."""
+
+    def __init__(self, archive: ZipFile, root: "Element") -> None:
+        self._archive = archive
+        self._strings = _shared_strings(archive)
+        self._formats = _number_formats(archive)
+        settings = root.find(_S + "workbookPr")
+        is_1904 = settings is not None and settings.get("date1904") in ("1", "true")
+        self._epoch = _EPOCH_1904 if is_1904 else _EPOCH_1900
+
+    def rows(self, name: str) -> Iterator[list[str]]:
+        """Return rows from the first with text; gaps give empty rows."""
+        content = read_entry(self._archive, name)
+        if content is None:
+            return
+        merged = _merged_cells(content)
+        origins = set(merged.values())
+        values: dict[tuple[int, int], str] = {}
+        last = 0
+        for row in stream_xml(self._archive, name, _S + "row"):
+            number = bounded_number(row.get("r"), default=last + 1, most=_MAX_ROWS)
+            yield from ([] for _ in range(min(number - last - 1, _MAX_GAP_ROWS)))
+            last = number
+            cells = self._cells(row)
+            for column, value in enumerate(cells):
+                if (number, column) in origins:
+                    values[number, column] = value
+                elif (number, column) in merged:
+                    cells[column] = values.get(merged[number, column], "")
+            yield cells
+
+    def _cells(self, row: "Element") -> list[str]:
+        cells: list[str] = []
+        for cell in row.iter(_S + "c"):
+            column = _column(cell.get("r", ""), default=len(cells))
+            cells.extend([""] * min(column - len(cells), _MAX_GAP_COLUMNS))
+            value = self._value(cell)
+            if column < len(cells):
+                cells[column] = value
+            else:
+                cells.append(value)
+        return cells
+
+    def _value(self, cell: "Element") -> str:
+        kind = cell.get("t", "n")
+        if kind == "inlineStr":
+            return _rich_text(cell)
+        found = cell.find(_S + "v")
+        stored = "" if found is None else (found.text or "")
+        if kind == "s":
+            count = len(self._strings)
+            index = bounded_number(stored, default=count, most=count)
+            return self._strings[index] if index < count else ""
+        if kind == "b":
+            return "TRUE" if stored == "1" else "FALSE"
+        return stored if kind != "n" or not stored else self._number(stored, cell.get("s", "0"))
+
+    def _number(self, stored: str, style: str) -> str:
+        try:
+            number = float(stored)
+        except ValueError:
+            return stored
+        count = len(self._formats)
+        at = bounded_number(style, default=0, most=count)
+        kind = self._formats[at] if at < count else ""
+        if kind in ("date", "datetime", "time"):
+            return _moment(number, self._epoch, kind) or stored
+        if kind.startswith("percent"):
+            return f"{number * 100:.{kind.removeprefix('percent')}f}%"
+        return format(number, _SIGNIFICANT)
+
+
+def _merged_cells(content: bytes) -> dict[tuple[int, int], tuple[int, int]]:
+    """Map each cell of a merged range to its first cell, as (row, column)."""
+    origins: dict[tuple[int, int], tuple[int, int]] = {}
+    # They follow the rows in the file but are needed with them, so it is parsed twice.
+    for left, top, right, bottom in _MERGED.findall(content):
+        first, last = _column(left.decode(), default=0), _column(right.decode(), default=0)
+        cells = (int(bottom) - int(top) + 1) * (last - first + 1)
+        if len(origins) + cells > _MAX_MERGED_CELLS:
+            break
+        for row in range(int(top), int(bottom) + 1):
+            origins.update({(row, at): (int(top), first) for at in range(first, last + 1)})
+    return {cell: origin for cell, origin in origins.items() if cell != origin}
+
+
+def _shared_strings(archive: ZipFile) -> list[str]:
+    if "xl/sharedStrings.xml" not in archive.namelist():
+        return []
+    return [_rich_text(item) for item in stream_xml(archive, "xl/sharedStrings.xml", _S + "si")]
+
+
+def _rich_text(item: "Element") -> str:
+    """Return the text of all runs, without Japanese phonetic readings."""
+    for reading in item.iter(_S + "rPh"):
+        reading.clear()
+    return "".join(text.text or "" for text in item.iter(_S + "t"))
+
+
+def _number_formats(archive: ZipFile) -> list[str]:
+    """Return the format of each cell style: a kind, ``percent`` with decimals, or empty."""
+    root = read_xml(archive, "xl/styles.xml")
+    if root is None:
+        return []
+    custom = {
+        item.get("numFmtId", ""): item.get("formatCode", "") for item in root.iter(_S + "numFmt")
+    }
+    styles = root.find(_S + "cellXfs")
+    ids = [style.get("numFmtId", "0") for style in (() if styles is None else styles)]
+    return [_kind_of_format(number, custom.get(number, "")) for number in ids]
+
+
+def _kind_of_format(number: str, code: str) -> str:
+    known = bounded_number(number, default=0, most=_MAX_FORMAT)
+    bare = _NOT_FORMAT.sub("", code).lower()
+    kind = ""
+    if known in _DATE_FORMATS or re.search(r"y|d", bare):
+        kind = "datetime" if "h" in bare or known == _DATE_TIME else "date"
+    elif known in _TIME_FORMATS or re.search(r"h|s", bare):
+        kind = "time"
+    elif known in _PERCENT_FORMATS:
+        kind = f"percent{_PERCENT_FORMATS[known]}"
+    elif bare.endswith("%"):
+        kind = f"percent{len(re.sub('[^0#]', '', bare.partition('.')[2]))}"
+    return kind
+
+
+def _moment(days: float, epoch: dt.datetime, kind: str) -> str:
+    """Return a date or time in ISO form, or "" for an invalid number."""
+    try:
+        moment = epoch + dt.timedelta(seconds=round(days * 86_400))
+    except (OverflowError, ValueError):  # ValueError: not a number
+        return ""
+    if kind == "time" and days < 1:
+        return moment.strftime("%H:%M:%S")
+    return moment.date().isoformat() if kind == "date" else moment.isoformat(sep=" ")
+
+
+def _column(reference: str, *, default: int) -> int:
+    found = _COLUMN.match(reference)
+    if found is None:
+        return default
+    number = 0
+    for letter in found[1]:
+        number = number * 26 + ord(letter) - ord("A") + 1
+    return min(number, _MAX_COLUMNS) - 1
+
+
+def _beside(archive: ZipFile, name: str, authors: dict[str, str]) -> Iterator[Block]:
+    """Return the comments of a sheet's cells, and its charts."""
+    for kind, part in relations(archive, name).values() if name else ():
+        if kind in COMMENT_PARTS:
+            yield from comment_blocks(archive, part, authors)
+        elif kind == "drawing":
+            for drawn, chart in relations(archive, part).values():
+                if drawn == "chart":
+                    yield from chart_blocks(archive, chart)
