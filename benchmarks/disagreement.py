@@ -8,7 +8,7 @@ answer is another one. Nothing in squad2 or in data/documents is known to disagr
 there is a false alarm. Of an answered question's document a copy is made then, with another value
 in the place of the answer, dated five years later and then five years earlier.
 
-It needs the packages of locks/requirements-evaluation.txt and an installation (PKB_DATA_DIR, as
+It needs the packages of `scripts/install evaluation` and an installation (PKB_DATA_DIR, as
 scripts/run makes one); SQUAD2 as docs/evaluation.md describes a data set, RGB with corpus.jsonl.gz
 and qa.jsonl.gz, whose lines name doc_id, poisoned_doc_id, negative_doc_id and lang. Documents go
 into collections of its own, eval-disagreement-NAME-HASH, which stay for the next run; copies and

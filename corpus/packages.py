@@ -4,16 +4,14 @@ from importlib.util import find_spec
 
 from django.core.exceptions import ImproperlyConfigured
 
-EVALUATION = "requirements-evaluation.txt"
 
-
-def check_packages(*modules: str, requirements: str) -> None:
-    """Raise if packages of a requirement file are missing; import nothing.
+def check_packages(*modules: str) -> None:
+    """Raise if packages of the group "evaluation" are missing; import nothing.
 
     Raises:
-        ImproperlyConfigured: A module is missing; the message names it and the package to install.
+        ImproperlyConfigured: A module is missing; the message names it and how to install it.
     """
     missing = [module for module in modules if find_spec(module) is None]
     if missing:
         names = " and ".join(missing)
-        raise ImproperlyConfigured(f"Missing: {names}; pip install -r locks/{requirements}")
+        raise ImproperlyConfigured(f"Missing: {names}; run scripts/install evaluation")

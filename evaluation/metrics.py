@@ -70,7 +70,7 @@ def _evaluate(
     ranking: Sequence[str], relevant: Mapping[str, int], measures: set[str]
 ) -> dict[str, float]:
     """Ask pytrec_eval, which knows scores and no ranks; it leaves out an empty ranking."""
-    import pytrec_eval  # noqa: PLC0415  (of requirements-evaluation.txt)
+    import pytrec_eval  # noqa: PLC0415  (of the group "evaluation")
 
     scores = {key: float(len(ranking) - rank) for rank, key in enumerate(ranking)}
     evaluator = pytrec_eval.RelevanceEvaluator({"q": dict(relevant)}, measures)

@@ -4,7 +4,7 @@ A Kubeflow pipeline: load a folder into a JSON artifact of chunks, embed and sto
     load --(chunks: Dataset)--> embed
 
 Both steps run ``manage.py`` by subprocess, so this file needs kfp only and imports no app. Run it
-by ``manage.py pipeline``, or by hand with a Python that has requirements-pipelines.txt:
+by ``manage.py pipeline``, or by hand with a Python that has kfp (``scripts/install pipelines``):
 
     python pipelines/pipeline.py compile --output pipeline.yaml
     python pipelines/pipeline.py run --path ./documents --root ./runs

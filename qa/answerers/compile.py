@@ -9,7 +9,7 @@ from typing import Any
 import dspy
 
 from corpus.errors import BackendError, BackendUnavailable, InvalidInput
-from corpus.packages import EVALUATION, check_packages
+from corpus.packages import check_packages
 from qa.answerers.answer_program import AnswerProgram
 from qa.answerers.dspy_program import LMAnswerer
 from qa.answerers.signature import number_passages, read_statements
@@ -43,7 +43,7 @@ def check_optimizer(optimizer: str, *, case_count: int) -> None:
     """
     if optimizer != MIPRO:
         return
-    check_packages("optuna", requirements=EVALUATION)
+    check_packages("optuna")
     if case_count < MIPRO_LEAST:
         raise InvalidInput(f"mipro needs at least {MIPRO_LEAST} questions to learn from.")
 

@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 from corpus.models import Chunk
 from pkb.http.endpoint_lookup import list_operations
 from tests.support.documents import LIGHTHOUSE, Ingest
-from tests.support.processes import OTHERS, ROOT, wait_for_others
+from tests.support.processes import OTHERS, ROOT, wait_for_environment
 
 PAGE = (ROOT / "docs" / "guides" / "clients.md").read_text()
 RECIPE = re.compile(r"^## ([^\n]+)\n(?:(?!^## ).)*?^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -45,7 +45,7 @@ def run_recipe(code_of: Callable[[str], str]) -> Run:
 @pytest.fixture
 def run_beside(code_of: Callable[[str], str], tmp_path: Path) -> RunBeside:
     """Run a recipe with the packages of ``OTHERS``; returns what an expression then is, as JSON."""
-    wait_for_others()
+    wait_for_environment(OTHERS)
 
     def run(title: str, shown: str) -> Any:
         program = f"{code_of(title)}\nimport json\nprint(json.dumps({shown}))"

@@ -162,11 +162,10 @@ def wait_until(is_so: Callable[[], bool], *, timeout_s: float = 120) -> None:
         time.sleep(0.05)
 
 
-def wait_for_others() -> None:
-    """``scripts/test`` installs them while other tests run."""
-    lock = ROOT / "locks" / "requirements-clients.txt"
-    installed = OTHERS / f"{lock.name}.installed"
-    wanted = lock.read_bytes()
+def wait_for_environment(environment: Path) -> None:
+    """Wait for what ``scripts/test`` installs while other tests run."""
+    wanted = (ROOT / "uv.lock").read_bytes()
+    installed = environment / "uv.lock"
     wait_until(lambda: installed.is_file() and installed.read_bytes() == wanted, timeout_s=240)
 
 

@@ -10,7 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import InvalidInput, PkbError
-from corpus.packages import EVALUATION, check_packages
+from corpus.packages import check_packages
 from evaluation.datasets import DataSet, GoldQuery, GoldQuestion, read_dataset, sample_dataset
 from evaluation.fit_confidence import ALWAYS_SURE, Point, fit_calibration, gather_points
 from evaluation.results import Progress
@@ -56,7 +56,7 @@ class Command(BaseCommand):
             raise CommandError(str(exc)) from exc
 
     def _handle(self, options: dict[str, Any]) -> None:
-        check_packages("sklearn", requirements=EVALUATION)
+        check_packages("sklearn")
         self._lm = LANGUAGE_MODEL if options["lm"] else EXTRACTIVE
         answerer = get_answerer(self._lm)
         whole = [read_dataset(folder) for folder in options["dataset"]]

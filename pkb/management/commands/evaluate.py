@@ -12,7 +12,7 @@ from rich.console import Console
 
 from corpus.errors import InvalidInput, NotFound, PkbError
 from corpus.models import Collection
-from corpus.packages import EVALUATION, check_packages
+from corpus.packages import check_packages
 from evaluation.comparison import compare, find_regressions, make_baseline
 from evaluation.datasets import GoldQuestion, draw_foreign, read_dataset, sample_dataset
 from evaluation.evaluate import (
@@ -86,7 +86,7 @@ class Command(BaseCommand):
             raise CommandError(str(exc)) from exc
 
     def _handle(self, options: dict[str, Any]) -> None:
-        check_packages("pytrec_eval", "matplotlib", requirements=EVALUATION)
+        check_packages("pytrec_eval", "matplotlib")
         _check(options)
         subject = _read_subject(options)
         foreign = _read_foreign(options)

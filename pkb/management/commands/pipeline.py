@@ -12,7 +12,6 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from pkb.env import BASE_DIR
 
 PIPELINE = BASE_DIR / "pipelines" / "pipeline.py"
-REQUIREMENTS = "locks/requirements-pipelines.txt"
 # kfp needs other versions of some packages than pkb.
 OWN_PYTHON = BASE_DIR / ".venv-pipelines" / "bin" / "python"
 
@@ -55,8 +54,7 @@ def _python_with_kfp() -> str:
     if OWN_PYTHON.is_file():
         return str(OWN_PYTHON)
     raise CommandError(
-        f"kfp is missing. Install {REQUIREMENTS} in its own environment: python -m venv "
-        f".venv-pipelines && .venv-pipelines/bin/pip install -r {REQUIREMENTS}",
+        "kfp is missing. Install it in its own environment: scripts/install pipelines",
         returncode=2,
     )
 
