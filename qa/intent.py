@@ -79,30 +79,30 @@ _IDENTIFIER = re.compile(
 )
 
 # Each is searched in every candidate, and adds an expression that Django nests.
-MOST_PHRASES = 16
+MAX_PHRASES = 16
 
 # A sentence of a question may begin in lower case.
 _SENTENCE_END = re.compile(r"(?<=[.?!;])\s+|(?<=[\u3002\uff1f\uff01\uff1b])")
 # Most sentences of a question searched separately, and fewest words of one.
-MOST_SENTENCES = 8
+MAX_SENTENCES = 8
 WORDS_IN_A_SENTENCE = 3
 
 
 def find_phrases(text: str) -> tuple[str, ...]:
     """Return the quoted phrases and identifiers of a question, each once, in order.
 
-    At most ``MOST_PHRASES``.
+    At most ``MAX_PHRASES``.
     """
     quoted = ["".join(groups).strip() for groups in _QUOTED.findall(text)]
     identifiers = [match.group() for match in _IDENTIFIER.finditer(text)]
-    return tuple(dict.fromkeys(filter(None, (*quoted, *identifiers))))[:MOST_PHRASES]
+    return tuple(dict.fromkeys(filter(None, (*quoted, *identifiers))))[:MAX_PHRASES]
 
 
 def find_sentences(text: str) -> tuple[str, ...]:
-    """Return the sentences of a question with several, at most ``MOST_SENTENCES``; else none."""
+    """Return the sentences of a question with several, at most ``MAX_SENTENCES``; else none."""
     parts = [part.strip() for part in _SENTENCE_END.split(text)]
     sentences = tuple(part for part in parts if len(part.split()) >= WORDS_IN_A_SENTENCE)
-    return sentences[:MOST_SENTENCES] if len(sentences) > 1 else ()
+    return sentences[:MAX_SENTENCES] if len(sentences) > 1 else ()
 
 
 _POLITE = (
@@ -181,7 +181,7 @@ def distinctive_words(name: str) -> frozenset[str]:
 
 
 # Each part is answered separately; more parts are a list of questions, not one.
-MOST_PARTS = 3
+MAX_PARTS = 3
 _VERB = (
     r"(?:is|are|was|were|do|does|did|can|could|should|shall|will|would|has|have|had|must|may|might)"
 )
@@ -220,7 +220,7 @@ def split_question(text: str) -> tuple[str, ...]:
         return ()
     told = text[: text.index(asked[0])].strip()
     parts = [part for sentence in asked for part in _split_sentence(sentence)]
-    if not 1 < len(parts) <= MOST_PARTS:
+    if not 1 < len(parts) <= MAX_PARTS:
         return ()
     if is_follow_up(parts[0]):
         found = _ASKED_FOR.match(parts[0])
@@ -305,7 +305,7 @@ _TOPIC_START = re.compile(r"\b(?:the|an?|our|my|your|this|these)\s+(?=\w)", re.I
 _WORD = re.compile(r"[\w][\w'’-]*")
 
 # A question with fewer content words is not self-contained.
-LEAST_CONTENT_WORDS = 2
+MIN_CONTENT_WORDS = 2
 
 _FUNCTION_WORDS = frozenset(
     "a about above after again all also am an and any are as at be because been before being"
@@ -346,9 +346,9 @@ def is_follow_up(question: str) -> bool:
     words = _content_words(bare)
     if reference is not None:
         before = _content_words(bare[: reference.start()])
-        is_answered_inside = len(before) >= LEAST_CONTENT_WORDS or _EXPLETIVE.search(bare)
-        return len(words) < LEAST_CONTENT_WORDS or not is_answered_inside
-    return len(words) < LEAST_CONTENT_WORDS and not (words and _DEFINITION.match(bare))
+        is_answered_inside = len(before) >= MIN_CONTENT_WORDS or _EXPLETIVE.search(bare)
+        return len(words) < MIN_CONTENT_WORDS or not is_answered_inside
+    return len(words) < MIN_CONTENT_WORDS and not (words and _DEFINITION.match(bare))
 
 
 def find_topic(question: str) -> str:
@@ -380,8 +380,8 @@ def _content_words(text: str) -> list[str]:
 
 
 # Words of a side, and of a whole comparison: what is longer compares no two things by their names.
-MOST_NAME_WORDS = 8
-MOST_WORDS = 40
+MAX_NAME_WORDS = 8
+MAX_WORDS = 40
 
 _PLEASE = r"(?:please |(?:can|could|would) you (?:please )?)?"
 _LEAD = r"(?:(?:what (?:is|are)|what['\u2019]s|explain|describe|tell (?:me|us)|show (?:me|us)) )?"
@@ -424,13 +424,13 @@ class Side(NamedTuple):
 
 
 def split_comparison(text: str) -> tuple[Side, ...]:
-    """Return the sides of a comparison, at most ``MOST_PARTS``; else none.
+    """Return the sides of a comparison, at most ``MAX_PARTS``; else none.
 
     "How does a page differ from a ticket?" has two: "What is a page?", "What is a ticket?".
     """
     words = text.rstrip(" .?!\n").split()
     asked = " ".join(words)
-    for form, between in _COMPARISONS if len(words) <= MOST_WORDS else ():
+    for form, between in _COMPARISONS if len(words) <= MAX_WORDS else ():
         found = form.fullmatch(asked)
         if found is None:
             continue
@@ -449,12 +449,12 @@ def _split_sides(sides: str, between: re.Pattern[str]) -> tuple[list[str], str]:
     names = [name.removeprefix("both ").removeprefix("between ").strip() for name in names]
     # "Search and replace and grep" may be two or three.
     is_clear = len(names) == 2 or between.pattern != _AND or "," in sides  # noqa: PLR2004
-    is_apart = len({name.lower() for name in names}) == len(names) <= MOST_PARTS
+    is_apart = len({name.lower() for name in names}) == len(names) <= MAX_PARTS
     return (names if is_clear and is_apart else []), respect.group() if respect else ""
 
 
 def _is_side(name: str) -> bool:
-    is_short = len(name.split()) <= MOST_NAME_WORDS
+    is_short = len(name.split()) <= MAX_NAME_WORDS
     has_content = any(word.is_content for word in read_words(name))
     return is_short and has_content and not (_NO_NAME.match(name) or set("?!:;,") & set(name))
 
@@ -494,7 +494,7 @@ _MENTIONS = tuple(
 def parse_document_query(text: str) -> str:
     """Return the topic of "Which documents mention X?", or ""."""
     words = text.rstrip(" .?!\n").split()
-    if len(words) > MOST_WORDS:
+    if len(words) > MAX_WORDS:
         return ""
     found = (form.fullmatch(" ".join(words)) for form in _MENTIONS)
     return next((each["topic"] for each in found if each), "")

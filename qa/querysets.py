@@ -95,7 +95,7 @@ class SessionQuerySet(LockableQuerySet["Session"]):
 # How long an ended stream can be resumed.
 RESUME_TIME = timedelta(minutes=5)
 # An unfinished stream this old belonged to a killed process.
-LONGEST_STREAM = timedelta(hours=2)
+MAX_STREAM_TIME = timedelta(hours=2)
 
 
 class ChatStreamQuerySet(models.QuerySet["ChatStream"]):
@@ -110,7 +110,7 @@ class ChatStreamQuerySet(models.QuerySet["ChatStream"]):
     @staticmethod
     def _has_expired() -> Q:
         now = timezone.now()
-        is_old = Q(created_at__lt=now - LONGEST_STREAM)
+        is_old = Q(created_at__lt=now - MAX_STREAM_TIME)
         return is_old | Q(finished_at__isnull=False, finished_at__lt=now - RESUME_TIME)
 
 

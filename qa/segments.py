@@ -27,9 +27,9 @@ _REFERS_BACK = re.compile(
     re.IGNORECASE,
 )
 # A longer line is a sentence, not a name.
-MOST_NAME_WORDS = 8
+MAX_NAME_WORDS = 8
 # A longer block of code is split like other text.
-MOST_CODE_CHARS = 1_500
+MAX_CODE_CHARS = 1_500
 
 
 class Kind(StrEnum):
@@ -141,7 +141,7 @@ def _blocks(text: str) -> Iterator[Span]:
         elif opened is None:
             opened = line
         elif line[1] == opened[1] and not line[2].strip():
-            if line.end() - opened.start() <= MOST_CODE_CHARS:
+            if line.end() - opened.start() <= MAX_CODE_CHARS:
                 yield opened.start(), line.end()
             opened = None
 
@@ -210,7 +210,7 @@ def _lead_of(text: str, found: Sequence[Segment], at: int) -> list[Segment]:
     if piece.rstrip("*_`\"')").endswith(":"):
         return [before]
     is_line = before.begins_block and found[at].begins_block and before.kind is Kind.SENTENCE
-    names = is_line and len(piece.split()) <= MOST_NAME_WORDS and piece[-1] not in ".!?;,"
+    names = is_line and len(piece.split()) <= MAX_NAME_WORDS and piece[-1] not in ".!?;,"
     return [before] if names else []
 
 

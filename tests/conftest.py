@@ -40,7 +40,7 @@ TOGETHER = {
     "tests/browser/test_flows.py": "a site",
     "tests/contracts/test_embedders.py": "torch",
     "tests/integration/test_onnx_export.py": "torch",
-    "tests/integration/test_train_reader.py": "torch",
+    "tests/training/test_train_reader.py": "torch",
 }
 
 

@@ -47,10 +47,10 @@ class AnswerFromPassages(dspy.Signature):
     )
 
 
-MOST_STATEMENTS = 6
-MOST_SOURCES = 6
+MAX_STATEMENTS = 6
+MAX_SOURCES = 6
 # An id that a schema allows; OpenAI takes 500 in all.
-MOST_IDS = 480
+MAX_IDS = 480
 # English, about; of other scripts a token has fewer, so that more of them are sent.
 CHARACTERS_A_TOKEN = 4
 # The one rule of the above that no compiled program goes without: the data sets that it is compiled
@@ -124,13 +124,13 @@ def number_passages(
         text = "\n".join([f"S{number}{place}", *lines])
         char_count += len(text)
         is_over = most_tokens is not None and char_count > most_tokens * CHARACTERS_A_TOKEN
-        if texts and (is_over or len(quotes) + len(named) > MOST_IDS):
+        if texts and (is_over or len(quotes) + len(named) > MAX_IDS):
             break
         texts.append(text)
         offset = passage.start_char
         quotes |= {
             key: Quote(passage, each.start + offset, each.end + offset)
-            for key, each in list(named.items())[:MOST_IDS]
+            for key, each in list(named.items())[:MAX_IDS]
         }
     return NumberedPassages(tuple(texts), quotes)
 
@@ -160,9 +160,9 @@ def answer_schema(ids: Sequence[str]) -> dict[str, Any]:
     The lists have a maximum because a small model repeats itself until it is cut off.
     """
     source = {"type": "string", "enum": list(ids)}
-    sources = {"type": "array", "items": source, "minItems": 1, "maxItems": MOST_SOURCES}
+    sources = {"type": "array", "items": source, "minItems": 1, "maxItems": MAX_SOURCES}
     statement = _object({"sources": sources, "text": {"type": "string"}})
-    statements = {"type": "array", "items": statement, "maxItems": MOST_STATEMENTS}
+    statements = {"type": "array", "items": statement, "maxItems": MAX_STATEMENTS}
     verdict = {"type": "string", "enum": ["yes", "no", ""]}
     return as_response_format("answer", {"verdict": verdict, "statements": statements})
 
@@ -200,7 +200,7 @@ def read_statements(statements: object, numbered: NumberedPassages) -> tuple[Sta
     Unknown segment ids are dropped, and so are statements that say there is no answer.
     """
     found = []
-    for row in _rows(statements)[:MOST_STATEMENTS]:
+    for row in _rows(statements)[:MAX_STATEMENTS]:
         text = _read_text(row)
         if text:
             keys = dict.fromkeys(_read_ids(row.get("sources")))

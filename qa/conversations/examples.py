@@ -9,11 +9,11 @@ from qa.intent import distinctive_words, is_follow_up, split_question
 from qa.models import Answer
 
 # Limits: the newest documents, and the first headings of each.
-MOST_DOCUMENTS = 20
-MOST_HEADINGS = 200
+MAX_DOCUMENTS = 20
+MAX_HEADINGS = 200
 # Fewest characters below a heading for it to have content.
-LEAST_CHARS = 60
-LEAST_WORDS, MOST_WORDS = 4, 16
+MIN_CHARS = 60
+MIN_WORDS, MAX_WORDS = 4, 16
 
 
 def suggest_questions(collection: Collection, *, count: int) -> list[str]:
@@ -25,7 +25,7 @@ def suggest_questions(collection: Collection, *, count: int) -> list[str]:
     """
     newest = Document.objects.filter(collection=collection, chunk_count__gt=0)
     rows = newest.order_by("-ingested_at", "pk").only("title", "outline", "char_count")
-    documents = list(rows[:MOST_DOCUMENTS])
+    documents = list(rows[:MAX_DOCUMENTS])
     candidates = list(dict.fromkeys([*_take_turns(documents), *_about(documents)]))
     asked = Answer.objects.filter(collection=collection, question__in=candidates)
     refused = set(asked.exclude(kind=Answer.Kind.ANSWER).values_list("question", flat=True))
@@ -51,9 +51,9 @@ def _asked_in(document: Document) -> Iterator[str]:
         (label.start, label.text): label.end - label.start - len(label.text)
         for label in outline.labels
     }
-    for (_, text), char_count in sorted(char_counts.items())[:MOST_HEADINGS]:
+    for (_, text), char_count in sorted(char_counts.items())[:MAX_HEADINGS]:
         question = as_question(text)
-        if question and char_count >= LEAST_CHARS:
+        if question and char_count >= MIN_CHARS:
             yield question
 
 
@@ -69,7 +69,7 @@ def as_question(heading: str) -> str:
     """Return a heading without its number if it is a self-contained question, else ""."""
     numbered = _NUMBER.match(heading)
     question = heading[numbered.end() :] if numbered else heading
-    is_short = LEAST_WORDS <= len(question.split()) <= MOST_WORDS
+    is_short = MIN_WORDS <= len(question.split()) <= MAX_WORDS
     asks = is_short and question.endswith("?") and _ASKS.match(question)
     return question if asks and not is_follow_up(question) and not split_question(question) else ""
 
@@ -77,5 +77,5 @@ def as_question(heading: str) -> str:
 def _about(documents: list[Document]) -> Iterator[str]:
     for document in documents:
         title = " ".join(document.title.split()).rstrip(".")
-        if distinctive_words(title) and len(title.split()) < MOST_WORDS and not title.endswith("?"):
+        if distinctive_words(title) and len(title.split()) < MAX_WORDS and not title.endswith("?"):
             yield f"What is {title} about?"

@@ -117,11 +117,11 @@ def cite(quote: Quote, start: int, end: int) -> Citation:
 
 # Clients may take a confidence of one half for the line between an answer and none: an
 # abstention stays under it, however high the bound on answers was set.
-MOST_SURE_ABSTENTION = 0.49
+MAX_ABSTENTION_CONFIDENCE = 0.49
 # The reader's margin, in logits, from which its marked words are a short answer.
 SHORT_FROM = 0.1
 # A sentence of more words is no name.
-MOST_NAMING_WORDS = 5
+MAX_NAMING_WORDS = 5
 # Marks of a list or of emphasis at the edges of a text, or an item that begins within it.
 _EDGE_MARKS = re.compile(
     r"\A(?:[*|#\u2022]|[-+]\s|\d{1,3}[.)]\s)|[*|#\u2022]\Z"
@@ -213,7 +213,7 @@ class CitationVerifier:
         return Answer(
             question,
             "",
-            min(best, MOST_SURE_ABSTENTION),
+            min(best, MAX_ABSTENTION_CONFIDENCE),
             closest=self._find_closest(passages, first=first),
             is_unsure=bool(first) or similarity >= self.abstain_below,
         )
@@ -311,6 +311,6 @@ def _is_one_thing(passage: Passage, reading: Reading) -> bool:
         words = _MARK.sub("", passage.text[start:end].rstrip(_STOPS))
         last = start + len(passage.text[start:end].rstrip(_STOPS))
         is_whole = reading.start <= last - len(words) and last <= reading.end
-        if is_whole and len(words.split()) > MOST_NAMING_WORDS:
+        if is_whole and len(words.split()) > MAX_NAMING_WORDS:
             return False
     return True

@@ -13,12 +13,12 @@ from typing import Any
 from qa.types import Evidence, Passage, Reading
 
 # Beyond this, a float cannot distinguish the probability from 0 or 1; exp overflows at 710.
-MOST_LOGIT = 60.0
+MAX_LOGIT = 60.0
 
 
 def sigmoid(logit: float) -> float:
     """Return the probability of a logit, in [0, 1]."""
-    return 1 / (1 + math.exp(-max(-MOST_LOGIT, min(MOST_LOGIT, logit))))
+    return 1 / (1 + math.exp(-max(-MAX_LOGIT, min(MAX_LOGIT, logit))))
 
 
 FEATURES = tuple(field.name for field in fields(Evidence))

@@ -20,7 +20,7 @@ _SENTENCE_END = re.compile(r"[.!?](?=\s|\Z)")
 # Added to a number, so that it is another one in any unit.
 _OFF_BY = 37
 # Words that a statement about something else may share with the evidence.
-_MOST_SHARED = 2
+_MAX_SHARED = 2
 
 
 def falsify(text: str) -> str:
@@ -47,6 +47,6 @@ def find_unrelated(evidence: str, others: Sequence[str]) -> str:
     known = {word.stem for word in read_words(evidence) if word.is_content}
     for other in others:
         words = {word.stem for word in read_words(other) if word.is_content}
-        if len(words) > 2 * _MOST_SHARED and len(words & known) <= _MOST_SHARED:
+        if len(words) > 2 * _MAX_SHARED and len(words & known) <= _MAX_SHARED:
             return other
     return ""

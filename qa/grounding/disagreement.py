@@ -28,13 +28,13 @@ COPIED_FROM = 0.75
 # Share of the shorter one's content words beside the marked ones that both have, from which on
 # they are about one matter; of fewer such words than this, the question must have one too.
 SHARED_FROM = 0.5
-SHARED_LEAST = 2
+MIN_SHARED = 2
 # Or the share of what is asked for that both have beside the marked words.
 ASKED_FROM = 0.6
 # Words of a question that ask for a value, and are not what it is about.
 _ASKING = frozenset(map(stem, "much many long often old high far late name version".split()))
 # A name is short: more marked words are a description, of which there may be several true ones.
-NAME_WORDS_MOST = 6
+MAX_NAME_WORDS = 6
 # From here on, and with a fraction, a number may be another one rounded.
 ROUNDED_FROM = 10_000
 # How often and how long, where no number says it: "once a week".
@@ -196,7 +196,7 @@ def _shares_matter(question: str, one: MarkedSentences, other: MarkedSentences) 
     matter, other_matter = (_matter(each.around) for each in (one, other))
     asked, shared = _matter(read_words(question)), matter & other_matter
     is_alike = len(shared) >= SHARED_FROM * min(len(matter), len(other_matter))
-    if is_alike and (len(shared) >= SHARED_LEAST or shared & asked):
+    if is_alike and (len(shared) >= MIN_SHARED or shared & asked):
         return True
     told = asked & shared
     return told == asked & (matter | other_matter) and len(told) >= max(1, ASKED_FROM * len(asked))
@@ -295,7 +295,7 @@ def _is_named(stated: MarkedSentences, words: Sequence[Word]) -> bool:
 
 def _differ_as_names(one: MarkedSentences, other: MarkedSentences) -> bool:
     """Return whether both are names and one is missing from the other's sentence."""
-    if max(len(one.value), len(other.value)) > NAME_WORDS_MOST:
+    if max(len(one.value), len(other.value)) > MAX_NAME_WORDS:
         return False
     names, other_names = _content(one.value), _content(other.value)
     if names.keys() & {word.stem for word in other.words}:

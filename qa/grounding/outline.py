@@ -12,9 +12,9 @@ from qa.types import Answer, Citation, Passage
 OnText = Callable[[str, Citation], None]
 
 # Fewest words of a sentence; headings and links have fewer.
-LEAST_WORDS = 5
+MIN_WORDS = 5
 # Words from a heading to the end of the sentence that opens its section.
-MOST_WORDS = 60
+MAX_WORDS = 60
 # Confidence that the document with the requested title is the intended one: of 80 documents
 # requested by title, 77 were summarized.
 CONFIDENCE = 0.9
@@ -60,9 +60,9 @@ def _find_opening(section: Section) -> tuple[int, int] | None:
     text = section.passage.text
     for start, end in _sentences_from(text, section.text_start):
         sentence = text[start:end]
-        if len(sentence.split()) < LEAST_WORDS or sentence[-1] not in ".!?:":
+        if len(sentence.split()) < MIN_WORDS or sentence[-1] not in ".!?:":
             continue
-        is_near = len(text[section.start : end].split()) <= MOST_WORDS
+        is_near = len(text[section.start : end].split()) <= MAX_WORDS
         return section.start if is_near else start, end
     return None
 

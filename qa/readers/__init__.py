@@ -38,11 +38,11 @@ READ_COUNT = 10
 # How far behind the best a passage's own score may be for it to be read, after the first ones: what
 # is farther behind is hardly ever the one that answers.
 READ_WITHIN = 0.4
-READ_LEAST = 3
+MIN_READ = 3
 
 
 def read_passages(
-    question: str, passages: Sequence[Passage], *, reader: Reader, least: int = READ_LEAST
+    question: str, passages: Sequence[Passage], *, reader: Reader, least: int = MIN_READ
 ) -> list[Passage]:
     """Return the passages in the same order, the first ones with readings.
 

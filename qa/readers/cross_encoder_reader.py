@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
 
-MOST_TOKENS = 320
-MOST_QUESTION_TOKENS = 96
-MOST_LEAD_TOKENS = 64
-MOST_SPAN_TOKENS = 25
+MAX_TOKENS = 320
+MAX_QUESTION_TOKENS = 96
+MAX_LEAD_TOKENS = 64
+MAX_SPAN_TOKENS = 25
 # Of the margin in the score.
 SPAN_WEIGHT = 0.35
 _BLOCK_TEXTS = 64
@@ -50,7 +50,7 @@ def encode_pairs(
     texts: Sequence[str],
     *,
     leads: Sequence[str] = (),
-    max_tokens: int = MOST_TOKENS,
+    max_tokens: int = MAX_TOKENS,
 ) -> list[Pair]:
     """Pair a question with each text; all are truncated.
 
@@ -64,7 +64,7 @@ def encode_pairs(
     if before is None or between is None:
         raise BackendError("The tokenizer of a reader must have [CLS] and [SEP].")
     asked = tokenizer.encode(clean_surrogates(question), add_special_tokens=False).ids
-    first = [before, *asked[:MOST_QUESTION_TOKENS], between]
+    first = [before, *asked[:MAX_QUESTION_TOKENS], between]
     room = max(0, max_tokens - len(first) - 1)
     pairs = []
     for at in range(0, len(texts), _BLOCK_TEXTS):
@@ -72,7 +72,7 @@ def encode_pairs(
         read = _encode_all(tokenizer, texts[block])
         before_each = _encode_all(tokenizer, leads[block]) if leads else [None] * len(read)
         for each, lead in zip(read, before_each, strict=True):
-            led = lead.ids[:MOST_LEAD_TOKENS] if lead else []
+            led = lead.ids[:MAX_LEAD_TOKENS] if lead else []
             ids = each.ids[: max(0, room - len(led))]
             second = [*led, *ids, between]
             row = TokenRow(
@@ -124,7 +124,7 @@ def _best_span(tokens: NDArray[np.float32]) -> tuple[int, int, float]:
     scores = tokens[:, 0, None] + tokens[None, :, 1]
     place = np.arange(len(tokens))
     width = place[None, :] - place[:, None]
-    scores[(width < 0) | (width >= MOST_SPAN_TOKENS)] = -np.inf
+    scores[(width < 0) | (width >= MAX_SPAN_TOKENS)] = -np.inf
     first, last = np.unravel_index(scores.argmax(), scores.shape)
     return int(first), int(last), float(scores[first, last])
 
@@ -144,7 +144,7 @@ class CrossEncoderReader(LazyModel[_Loaded]):
         threads: Concurrent runs; 0 means one per core.
         batch_size: Pairs per run; a quantized graph always runs one at a time.
         max_tokens: Longest pair, special tokens counted; the text is truncated, and the question
-            beyond ``MOST_QUESTION_TOKENS``.
+            beyond ``MAX_QUESTION_TOKENS``.
         name: The reader's name if it is not the adapter's.
     """
 
@@ -155,7 +155,7 @@ class CrossEncoderReader(LazyModel[_Loaded]):
         cache_dir: str,
         threads: int = 0,
         batch_size: int = 8,
-        max_tokens: int = MOST_TOKENS,
+        max_tokens: int = MAX_TOKENS,
         name: str | None = None,
     ) -> None:
         super().__init__(self._load)

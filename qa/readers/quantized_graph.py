@@ -10,9 +10,9 @@ from corpus.errors import BackendError
 
 LAST_STATES: Final = "/bert/encoder/layer.11/output/LayerNorm/Add_1_output_0"
 _QUANTIZED, _SCALE, _ZERO_POINT = "_quantized", "_scale", "_zero_point"
-_LEAST_SCALE = 1e-8
+_MIN_SCALE = 1e-8
 # Symmetric, so that the zero point is 0.
-_MOST_INT8 = 127
+_MAX_INT8 = 127
 
 
 class QuantizedGraph:
@@ -74,8 +74,8 @@ class QuantizedGraph:
         columns = values.T
         self._check_fit(name, columns, like=stored + _QUANTIZED)
         largest = np.abs(columns).max(axis=0)
-        scale = (np.maximum(largest, _LEAST_SCALE) / _MOST_INT8).astype(np.float32)
-        rounded = np.clip(np.round(columns / scale), -_MOST_INT8, _MOST_INT8).astype(np.int8)
+        scale = (np.maximum(largest, _MIN_SCALE) / _MAX_INT8).astype(np.float32)
+        rounded = np.clip(np.round(columns / scale), -_MAX_INT8, _MAX_INT8).astype(np.int8)
         self._put(stored + _QUANTIZED, rounded)
         self._put(stored + _SCALE, scale)
         self._put(stored + _ZERO_POINT, np.zeros(len(scale), np.int8))

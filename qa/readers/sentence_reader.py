@@ -8,7 +8,7 @@ from qa.search.rerankers import get_judge
 from qa.types import Reading
 
 # Of one text; a passage has some ten.
-MOST_SENTENCES = 40
+MAX_SENTENCES = 40
 
 
 class SentenceReader:
@@ -37,7 +37,7 @@ class SentenceReader:
 def _read(question: str, text: str) -> Reading:
     spans = [
         (start, end)
-        for start, end in sentence_spans(text)[:MOST_SENTENCES]
+        for start, end in sentence_spans(text)[:MAX_SENTENCES]
         if any(map(str.isalnum, text[start:end]))
     ]
     if not spans:

@@ -16,7 +16,7 @@ from qa.search.hybrid import passage_of
 from qa.types import ClosePassage, Passage, Query
 
 # A summary of more sections is read as the document itself.
-MOST_SECTIONS = 8
+MAX_SECTIONS = 8
 
 
 def find_by_name(name: str, candidates: Sequence[Passage]) -> Passage | None:
@@ -35,7 +35,7 @@ def read_openings(query: Query, candidates: Sequence[Passage]) -> list[Section]:
     """Return the beginning of each document that a query may find, by title.
 
     For a single document or a selected text, return its sections. Return nothing if there are more
-    than ``MOST_SECTIONS`` documents.
+    than ``MAX_SECTIONS`` documents.
 
     Args:
         candidates: The passages found, at least one.
@@ -49,8 +49,8 @@ def _read_openings(query: Query) -> list[Section]:
     collection = Collection.objects.get_named(query.collection)
     rows = Document.objects.filter(collection=collection, chunk_count__gt=0).tagged(query.tags)
     # Sorted only where they are few.
-    documents = list(rows.only("outline", "title").order_by()[: MOST_SECTIONS + 1])
-    if len(documents) > MOST_SECTIONS:
+    documents = list(rows.only("outline", "title").order_by()[: MAX_SECTIONS + 1])
+    if len(documents) > MAX_SECTIONS:
         return []
     documents.sort(key=lambda document: (document.title, document.pk))
     if len(documents) == 1:
@@ -80,7 +80,7 @@ def _read_sections(named: Passage) -> list[Section]:
 
 def _sections_of(document: Document) -> list[Section]:
     headings = Outline.from_json(document.outline).headings
-    spans = [(heading.start, heading.end) for heading in find_main(headings)[:MOST_SECTIONS]]
+    spans = [(heading.start, heading.end) for heading in find_main(headings)[:MAX_SECTIONS]]
     sections = (_section_at(document, start, end) for start, end in spans or [(0, 0)])
     return [section for section in sections if section is not None]
 

@@ -40,10 +40,10 @@ PROMINENCE_SCALE = 1.6
 # leg's share, up to the bound.
 WORDS_IN_A_VECTOR = 6
 SHARE_A_WORD = 0.08
-MOST_FOR_LENGTH = 2.0
+MAX_FOR_LENGTH = 2.0
 # What a chunk that is far off loses at most, where the nearest has 1: with no bound, the word that
 # it alone has could not make up for it.
-LEAST_STRETCHED = -0.25
+MIN_STRETCHED = -0.25
 
 
 def fuse_scores(
@@ -75,11 +75,11 @@ def fuse_scores(
     ranked = sorted(bm25.values(), reverse=True)
     best = ranked[0] or 1.0
     prominence = (ranked[0] - ranked[min(9, len(ranked) - 1)]) / best
-    length = min(MOST_FOR_LENGTH, SHARE_A_WORD * max(0, word_count - WORDS_IN_A_VECTOR))
+    length = min(MAX_FOR_LENGTH, SHARE_A_WORD * max(0, word_count - WORDS_IN_A_VECTOR))
     weight = (1 - alpha) * (PROMINENCE_SCALE * prominence + length)
     spread = max(similarities.values()) - floor or 1.0
     stretched = {
-        key: max(LEAST_STRETCHED, (similarity - floor) / spread)
+        key: max(MIN_STRETCHED, (similarity - floor) / spread)
         for key, similarity in similarities.items()
     }
     return {

@@ -51,7 +51,7 @@ def test_a_few_documents_are_summed_up_together(api: APIClient, ingest: Ingest) 
 def test_of_many_documents_it_is_asked_which(
     api: APIClient, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qa.search.document_search.MOST_SECTIONS", 1)
+    monkeypatch.setattr("qa.search.document_search.MAX_SECTIONS", 1)
     ingest(LIGHTHOUSE, title="Bavoke")
     ingest(BAKERY, title="Lindow")
     with CaptureQueriesContext(connection) as asked:

@@ -18,8 +18,8 @@ from corpus.embedders.tokens import find_token_spans, load_tokenizer
 from corpus.errors import BackendError
 from pkb import settings as configured
 from qa.readers import Reader
-from qa.readers.cross_encoder_reader import MOST_LEAD_TOKENS, MOST_SPAN_TOKENS, CrossEncoderReader
-from qa.readers.sentence_reader import MOST_SENTENCES, SentenceReader
+from qa.readers.cross_encoder_reader import MAX_LEAD_TOKENS, MAX_SPAN_TOKENS, CrossEncoderReader
+from qa.readers.sentence_reader import MAX_SENTENCES, SentenceReader
 from qa.search.rerankers import get_judge
 from qa.types import Reading
 from tests.support.drawing import examples
@@ -180,7 +180,7 @@ class TestSentenceReader:
         assert reading == Reading(get_judge().score(QUESTION, ["... !"])[0], 0, 0, 0.0)
 
     def test_of_a_long_text_the_beginning_is_read(self) -> None:
-        filling = "The sky is blue. " * (MOST_SENTENCES - 1)
+        filling = "The sky is blue. " * (MAX_SENTENCES - 1)
         for before, is_read in (("", True), ("One more. ", False)):
             (reading,) = SentenceReader().read(QUESTION, [f"{before}{filling}{BACKUPS}"])
             assert (reading.start == len(filling)) is is_read
@@ -264,7 +264,7 @@ class TestCrossEncoderReader:
         assert of_it[1] == of_another[1] == "1874"
 
     def test_a_long_lead_is_cut_and_leaves_room_for_the_text(self) -> None:
-        lead = "word " * MOST_LEAD_TOKENS
+        lead = "word " * MAX_LEAD_TOKENS
         reading, span = read_one(QUESTION, BACKUPS, lead=lead)
 
         assert span == "30 days"
@@ -292,7 +292,7 @@ class TestCrossEncoderReader:
         reading, span = read_one("What is everything that is listed?", text)
         tokenizer = load_tokenizer(packaged_model("ms-marco-MiniLM-L-12-v2"))
 
-        assert 0 < len(find_token_spans(tokenizer, span)) <= MOST_SPAN_TOKENS
+        assert 0 < len(find_token_spans(tokenizer, span)) <= MAX_SPAN_TOKENS
         assert text[reading.start : reading.end] == span
 
     def test_reading_imports_no_torch(self) -> None:

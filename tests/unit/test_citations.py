@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from qa.grounding.citations import (
-    MOST_SURE_ABSTENTION,
+    MAX_ABSTENTION_CONFIDENCE,
     SHORT_FROM,
     AnswerText,
     CitationVerifier,
@@ -237,8 +237,8 @@ def test_without_passages_there_is_nothing_to_show() -> None:
 
 @pytest.mark.parametrize("abstain_below", [0.0, 1.0], ids=["unsure", "abstained"])
 def test_what_is_not_answered_is_under_one_half(abstain_below: float) -> None:
-    assert MILL_CHANCE > 0.5 > MOST_SURE_ABSTENTION
-    assert abstain(MILL, abstain_below=abstain_below).confidence == MOST_SURE_ABSTENTION
+    assert MILL_CHANCE > 0.5 > MAX_ABSTENTION_CONFIDENCE
+    assert abstain(MILL, abstain_below=abstain_below).confidence == MAX_ABSTENTION_CONFIDENCE
     assert abstain(OTHER, abstain_below=abstain_below).confidence == OTHER_CHANCE
 
 

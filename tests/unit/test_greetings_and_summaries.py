@@ -3,7 +3,7 @@
 import pytest
 
 from corpus.ingestion.normal_form import Heading
-from qa.grounding.outline import CONFIDENCE, MOST_WORDS, Section, summarize_outline
+from qa.grounding.outline import CONFIDENCE, MAX_WORDS, Section, summarize_outline
 from qa.intent import (
     asks_for_overview,
     classify,
@@ -159,7 +159,7 @@ def test_what_is_said_of_several_sections_is_streamed_as_it_stands_in_the_answer
 
 
 def test_a_sentence_far_behind_its_heading_stands_alone() -> None:
-    text = "## List\n\n" + "- word\n" * MOST_WORDS + "\nThese are the words of it."
+    text = "## List\n\n" + "- word\n" * MAX_WORDS + "\nThese are the words of it."
     answer, _ = outlined(0, text=text)
     assert answer.text == "These are the words of it."
 

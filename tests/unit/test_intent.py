@@ -3,10 +3,10 @@
 import pytest
 
 from qa.intent import (
-    MOST_NAME_WORDS,
-    MOST_PHRASES,
-    MOST_SENTENCES,
-    MOST_WORDS,
+    MAX_NAME_WORDS,
+    MAX_PHRASES,
+    MAX_SENTENCES,
+    MAX_WORDS,
     Intent,
     IntentKind,
     asks_for_list,
@@ -110,8 +110,8 @@ def test_a_phrase_is_named_once() -> None:
 
 
 def test_the_first_phrases_are_enough() -> None:
-    names = [f"a{number}" for number in range(MOST_PHRASES + 300)]
-    assert find_phrases(" ".join(names)) == tuple(names[:MOST_PHRASES])
+    names = [f"a{number}" for number in range(MAX_PHRASES + 300)]
+    assert find_phrases(" ".join(names)) == tuple(names[:MAX_PHRASES])
 
 
 @pytest.mark.parametrize(
@@ -136,8 +136,8 @@ def test_a_question_of_several_sentences_is_cut(question: str, sentences: tuple[
 
 
 def test_the_first_sentences_are_enough() -> None:
-    text = " ".join(f"This is sentence {number}." for number in range(MOST_SENTENCES + 5))
-    assert len(find_sentences(text)) == MOST_SENTENCES
+    text = " ".join(f"This is sentence {number}." for number in range(MAX_SENTENCES + 5))
+    assert len(find_sentences(text)) == MAX_SENTENCES
 
 
 @pytest.mark.parametrize(
@@ -305,8 +305,8 @@ WHOLE = [
     "What do you do and say?",
     "How is bread made from flour?",
     "a, b, c, d vs e",
-    f"{'very ' * MOST_NAME_WORDS}old vs new",
-    f"Compare {'very ' * MOST_WORDS} old and new",
+    f"{'very ' * MAX_NAME_WORDS}old vs new",
+    f"Compare {'very ' * MAX_WORDS} old and new",
     "",
 ]
 
@@ -344,7 +344,7 @@ def test_what_compares_no_two_things_stays_whole(question: str) -> None:
         ("Which document did he write about drift?", ""),
         ("Which book mentions drift?", ""),
         ("What is said about drift?", ""),
-        (f"Which documents mention {'a ' * MOST_WORDS}?", ""),
+        (f"Which documents mention {'a ' * MAX_WORDS}?", ""),
         ("", ""),
     ],
 )

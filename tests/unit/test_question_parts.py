@@ -6,7 +6,7 @@ import pytest
 
 from corpus.sentences import sentence_spans
 from qa.grounding.parts import GAP, join_answers
-from qa.intent import MOST_PARTS, split_question
+from qa.intent import MAX_PARTS, split_question
 from qa.types import CLOSEST_COUNT, Answer, ClosePassage
 from tests.support.documents import (
     COAST,
@@ -69,7 +69,7 @@ SENTENCES = sentence_spans(LIGHTHOUSE)[:3]
 @pytest.mark.parametrize("question", SPLIT)
 def test_a_question_of_several_is_taken_apart_and_each_stands_on_its_own(question: str) -> None:
     assert split_question(question) == SPLIT[question]
-    assert len(SPLIT[question]) <= MOST_PARTS
+    assert len(SPLIT[question]) <= MAX_PARTS
 
 
 @pytest.mark.parametrize("question", WHOLE)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from qa.grounding.confidence import SCORE_WEIGHT, likeliest_first
-from qa.readers import READ_COUNT, READ_LEAST, READ_WITHIN, read_passages
+from qa.readers import MIN_READ, READ_COUNT, READ_WITHIN, read_passages
 from qa.types import Passage, Reading
 from tests.support.doubles import StubModel, read_as
 
@@ -48,7 +48,7 @@ def test_only_the_best_ranked_are_read_and_the_others_stay() -> None:
 def test_what_is_far_behind_the_best_is_not_read_but_for_the_first_ones() -> None:
     scores = [1.0, 1.0 - READ_WITHIN, *[0.1] * 6]
     far = [replace(BARE, chunk_id=f"c{n}", score=score) for n, score in enumerate(scores)]
-    assert [each.reading is not None for each in read(*far)] == [True] * READ_LEAST + [False] * 5
+    assert [each.reading is not None for each in read(*far)] == [True] * MIN_READ + [False] * 5
     near = [replace(each, score=1.0 - READ_WITHIN / 2) for each in far]
     assert all(each.reading is not None for each in read(*near))
 

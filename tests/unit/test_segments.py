@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from corpus.sentences import is_marker
 from qa.segments import (
-    MOST_CODE_CHARS,
-    MOST_NAME_WORDS,
+    MAX_CODE_CHARS,
+    MAX_NAME_WORDS,
     Kind,
     Segment,
     earlier_steps,
@@ -198,7 +198,7 @@ def test_a_name_on_a_line_of_its_own_is_needed_by_what_explains_it() -> None:
 
 @pytest.mark.parametrize(
     "before",
-    ["It is old.", "Rye, oats,", " ".join(["word"] * (MOST_NAME_WORDS + 1)), "# Rye", "- Rye"],
+    ["It is old.", "Rye, oats,", " ".join(["word"] * (MAX_NAME_WORDS + 1)), "# Rye", "- Rye"],
 )
 def test_what_names_nothing_is_not_needed(before: str) -> None:
     assert needs(f"{before}\n\nGrinds rye.", "Grinds") == []
@@ -237,7 +237,7 @@ def test_a_block_is_ended_by_its_own_mark_alone() -> None:
     "text",
     [
         "```\nOne. Two.",
-        f"```\nOne. {'A ' * MOST_CODE_CHARS}\n```",
+        f"```\nOne. {'A ' * MAX_CODE_CHARS}\n```",
     ],
     ids=["without end", "long"],
 )

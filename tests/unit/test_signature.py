@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from qa.answerers.signature import (
     GUARD,
-    MOST_IDS,
-    MOST_SOURCES,
-    MOST_STATEMENTS,
+    MAX_IDS,
+    MAX_SOURCES,
+    MAX_STATEMENTS,
     AnswerFromPassages,
     PointedStatement,
     answer_schema,
@@ -106,9 +106,9 @@ def test_passages_are_given_as_long_as_there_is_room_and_the_first_one_always() 
 
 
 def test_there_are_no_more_ids_than_a_schema_takes() -> None:
-    many = replace(COAST, text="Rye. " * (MOST_IDS + 9))
+    many = replace(COAST, text="Rye. " * (MAX_IDS + 9))
     alone = number_passages([many, OTHER])
-    assert (len(alone.ids), len(alone.texts)) == (MOST_IDS, 1)
+    assert (len(alone.ids), len(alone.texts)) == (MAX_IDS, 1)
     assert len(number_passages([OTHER, many]).texts) == 1
 
 
@@ -125,8 +125,8 @@ def test_schema_is_closed_bounded_and_has_the_signature_s_fields() -> None:
     assert schema["required"] == list(AnswerFromPassages.output_fields)
     assert schema["additionalProperties"] is False
     statements = schema["properties"]["statements"]
-    assert statements["maxItems"] == MOST_STATEMENTS
-    assert statements["items"]["properties"]["sources"]["maxItems"] == MOST_SOURCES
+    assert statements["maxItems"] == MAX_STATEMENTS
+    assert statements["items"]["properties"]["sources"]["maxItems"] == MAX_SOURCES
     json.dumps(schema)
 
 
@@ -154,8 +154,8 @@ def test_only_known_ids_are_kept(sources: object, kept: list[str]) -> None:
 
 
 def test_statements_are_read_in_order_and_no_more_than_were_asked_for() -> None:
-    rows = [row(f"It is {n}.", "S1.1") for n in range(MOST_STATEMENTS + 1)]
-    assert texts_of(*rows) == [f"It is {n}." for n in range(MOST_STATEMENTS)]
+    rows = [row(f"It is {n}.", "S1.1") for n in range(MAX_STATEMENTS + 1)]
+    assert texts_of(*rows) == [f"It is {n}." for n in range(MAX_STATEMENTS)]
     assert texts_of(PointedStatement(sources=["S1.1"], text=TALL)) == [TALL]
 
 
@@ -265,7 +265,7 @@ ROWS = st.lists(st.fixed_dictionaries({"sources": ANYTHING, "text": ANYTHING}) |
 @given(ROWS | ANYTHING)
 def test_any_output_is_read(statements: object) -> None:
     found = read_statements(statements, NUMBERED)
-    assert len(found) <= MOST_STATEMENTS
+    assert len(found) <= MAX_STATEMENTS
     for each in found:
         assert each.text == " ".join(each.text.split()) != ""
         ids = [_id_of(quote) for quote in each.quotes]

@@ -26,9 +26,7 @@ GROUPS = {
     ),
     "Users and keys": ("createsuperuser", "apikey", "audit"),
     "Protect data": ("backup", "restore", "export", "verify", "verify_erasure", "purge"),
-    "Measure and tune": (
-        "evaluate", "generate_questions", "calibrate", "optimize_answerer", "train_reader",
-    ),
+    "Measure and tune": ("evaluate", "generate_questions", "calibrate", "optimize_answerer"),
 }  # fmt: skip
 # Commands that write generated pages are not documented.
 INTERNAL = frozenset({"document_commands", "document_errors", "document_settings"})

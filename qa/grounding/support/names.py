@@ -12,7 +12,7 @@ _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 _CALENDAR = frozenset([*(month for month in MONTHS if month not in {"may", "march"}), *_WEEKDAYS])
 
 # Words of a name whose first letters are taken together.
-_LONGEST_ROW = 8
+_MAX_ROW = 8
 # Endings that a name at the beginning of a sentence hardly has.
 _COMMON = re.compile(
     r"(?:ly|ing|tion|ness|ity|ism|ous|ive|able|ments|tions|ers|ors|ists|ants|ents|ies)$"
@@ -84,7 +84,7 @@ def _shorten(words: Sequence[Word]) -> Iterator[tuple[range, str]]:
         if not (word.is_name or (word.opens_clause and word.is_content)):
             continue
         letters = word.text[0]
-        for end, following in enumerate(words[start + 1 : start + _LONGEST_ROW], start + 2):
+        for end, following in enumerate(words[start + 1 : start + _MAX_ROW], start + 2):
             if following.opens_clause or (following.is_content and not following.is_name):
                 break
             if following.is_name:

@@ -16,7 +16,7 @@ from qa.grounding.support.words import PLAIN, Word, read_words
 QUOTES_FROM = 0.66
 _SHORT_CLAIM = 2
 # A sentence up to this many times as long as the claim may be the claim in another order.
-_REORDERED_MOST = 1.5
+_MAX_REORDERED = 1.5
 
 # Words that a quote may have or leave out as it likes.
 _FREE = frozenset({"a", "an", "the"})
@@ -173,7 +173,7 @@ def _says_something(said: Sequence[Word]) -> bool:
 def _is_reordered(said: Sequence[Word], given: Sequence[Word]) -> bool:
     """Return whether about the same words are in another order, except the passive."""
     passive = sum(word.text == "by" for word in said) - sum(word.text == "by" for word in given)
-    return len(given) <= _REORDERED_MOST * len(said) and not passive
+    return len(given) <= _MAX_REORDERED * len(said) and not passive
 
 
 def _unfront(said: Sequence[Word], given: Sequence[Word]) -> list[Word]:

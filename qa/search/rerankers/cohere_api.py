@@ -13,7 +13,7 @@ from corpus.model_api import ModelApi
 # Cohere takes up to 1,000 texts a request; fewer keep a request short.
 BATCH_SIZE = 100
 # Relevances of exactly 0 and 1 have no logit.
-LEAST_SHARE = 1e-6
+MIN_SHARE = 1e-6
 
 
 class CohereReranker:
@@ -53,7 +53,7 @@ class CohereReranker:
         for start in range(0, len(texts), BATCH_SIZE):
             batch = texts[start : start + BATCH_SIZE]
             shares[start : start + len(batch)] = self._ask(query, batch)
-        shares = shares.clip(LEAST_SHARE, 1 - LEAST_SHARE)
+        shares = shares.clip(MIN_SHARE, 1 - MIN_SHARE)
         return np.log(shares / (1 - shares)).astype(np.float32)
 
     def _ask(self, query: str, texts: Sequence[str]) -> NDArray[np.float64]:

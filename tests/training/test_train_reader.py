@@ -8,17 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from django.core.management import CommandError, call_command
 
 from corpus.embedders.model_files import packaged_model
 from corpus.embedders.tokens import load_tokenizer
 from corpus.errors import BackendError
-from evaluation.reader_rows import ReaderRow
 from pkb import settings as configured
 from qa.readers.adapter import read_adapter
 from qa.readers.cross_encoder_reader import CrossEncoderReader, as_reading, encode_pairs
 from qa.readers.quantized_graph import QuantizedGraph
 from qa.types import Reading
+from training.reader_rows import ReaderRow
 
 MODEL = "ms-marco-MiniLM-L-12-v2"
 FOLDER = packaged_model(MODEL)
@@ -64,7 +63,7 @@ def break_off_at(step: int) -> Any:
 @pytest.fixture(scope="module")
 def training() -> Any:
     """What trains. It imports torch, for which every process that collects this would wait."""
-    return import_module("evaluation.train_reader")
+    return import_module("training.train_reader")
 
 
 @pytest.fixture(autouse=True)
@@ -152,7 +151,7 @@ def test_the_command_writes_weights_that_a_reader_takes(
     for name, lines in (("corpus", documents), ("qa", questions)):
         (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)))
 
-    call_command("train_reader", str(folder), epochs=1, batch=8)
+    training.main([str(folder), "--epochs", "1", "--batch", "8"])
 
     written = tmp_path / "reader.safetensors"
     told = json.loads(written.with_suffix(".json").read_text())
@@ -166,12 +165,16 @@ def test_the_command_writes_weights_that_a_reader_takes(
     assert reading.score == pytest.approx(exact.score, abs=1.0)
 
 
-def test_the_command_refuses_what_teaches_nothing(tmp_path: Path) -> None:
+def test_the_command_refuses_what_teaches_nothing(
+    training: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "qa.jsonl").write_text('{"id": 1, "question": "Who?", "answers": ["I"]}')
-    with pytest.raises(CommandError, match="with and without") as refused:
-        call_command("train_reader", str(tmp_path))
-    assert refused.value.returncode == 2
-    with pytest.raises(CommandError, match="safetensors"):
-        call_command("train_reader", str(tmp_path), write=tmp_path / "reader.bin")
-    with pytest.raises(CommandError, match="1 at least"):
-        call_command("train_reader", str(tmp_path), epochs=0)
+    for options, reason in (
+        ([], "with and without"),
+        (["--write", str(tmp_path / "reader.bin")], "safetensors"),
+        (["--epochs", "0"], "at least 1"),
+    ):
+        with pytest.raises(SystemExit) as refused:
+            training.main([str(tmp_path), *options])
+        assert refused.value.code == 2
+        assert reason in capsys.readouterr().err

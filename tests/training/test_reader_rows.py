@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from evaluation.datasets import DataSet, GoldDocument, GoldQuestion
-from evaluation.reader_rows import MADE_WEIGHT, MOST_CHARS, ReaderRow, make_rows, replace_word
+from training.reader_rows import MADE_WEIGHT, MAX_CHARS, ReaderRow, make_rows, replace_word
 
 NORMANS = GoldDocument("d1", "Normans", "The Normans gave their name to Normandy, in France.")
 ROLLO = GoldDocument("d2", "Normans", "Rollo was their first ruler. He came in 911.")
@@ -28,7 +28,7 @@ def test_an_answer_is_marked_where_it_stands() -> None:
     assert row.is_answered
     assert row.passage[start:end] == "150 euros"
     assert "Item 150 costs 150 euros." in row.passage
-    assert len(row.passage) <= MOST_CHARS
+    assert len(row.passage) <= MAX_CHARS
 
 
 def test_an_answer_in_other_words_is_taken_of_one_passage_only() -> None:

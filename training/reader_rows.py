@@ -9,7 +9,7 @@ from random import Random
 from corpus.sentences import sentence_spans
 from evaluation.datasets import DataSet, GoldDocument, GoldQuestion
 
-MOST_CHARS = 900
+MAX_CHARS = 900
 # Weight of a question made unanswerable by a rule or another passage: some are still answerable.
 MADE_WEIGHT = 0.5
 OTHER_PASSAGE_SHARE = 2 / 3
@@ -94,10 +94,10 @@ def replace_word(question: str, names: Sequence[str], draw: Random) -> str | Non
 
 
 def _passages(text: str) -> list[str]:
-    """Cut between sentences, at ``MOST_CHARS`` where possible."""
+    """Cut between sentences, at ``MAX_CHARS`` where possible."""
     spans: list[tuple[int, int]] = []
     for start, end in sentence_spans(text):
-        if spans and end - spans[-1][0] <= MOST_CHARS:
+        if spans and end - spans[-1][0] <= MAX_CHARS:
             spans[-1] = (spans[-1][0], end)
         else:
             spans.append((start, end))

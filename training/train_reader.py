@@ -1,37 +1,50 @@
-"""Train a reader's adapter and heads; an interrupted run resumes."""
+"""Train a reader's adapter and heads with data sets; an interrupted run resumes.
+
+    python -m training.train_reader DATASET... [--epochs N] [--batch N] [--seed N] [--write FILE]
+
+Exit 0: written; 1: a model or checkpoint is broken; 2: wrong usage.
+"""
 
 import hashlib
+import json
 import math
+import os
 import pickle
+import sys
+from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
+from django.conf import settings
+from safetensors.numpy import save_file
 from torch.nn import functional
 
+from corpus.embedders.model_files import find_model
 from corpus.embedders.tokens import load_tokenizer
-from corpus.errors import BackendError
-from evaluation.reader_model import Outputs, ReaderModel
-from evaluation.reader_rows import ReaderRow
+from corpus.errors import BackendError, InvalidDataSet, PkbError
+from evaluation.datasets import FILES, read_dataset
 from evaluation.results import Progress
 from qa.readers.adapter import Weights
-from qa.readers.cross_encoder_reader import MOST_SPAN_TOKENS, Pair, encode_pairs
+from qa.readers.cross_encoder_reader import MAX_SPAN_TOKENS, Pair, encode_pairs
 from qa.readers.quantized_graph import QuantizedGraph
+from training.reader_model import Outputs, ReaderModel
+from training.reader_rows import ReaderRow, make_rows
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 WEIGHT_DECAY = 0.01
 WARM_UP_SHARE = 0.1
-LONGEST_GRADIENT = 1.0
+MAX_GRADIENT_NORM = 1.0
 # Weights of the span losses relative to the logit loss.
 QUESTION_SHARE, SPAN_SHARE = 0.5, 0.25
 # Caps a span loss, so that a wrong label does not dominate a batch.
-MOST_SPAN_LOSS = 50.0
+MAX_SPAN_LOSS = 50.0
 # Batches sorted by length together: little padding, but still mixed.
 _SORTED_BATCHES = 16
 _OUT = -1e4
@@ -73,6 +86,77 @@ class _Example(NamedTuple):
     ends: list[int] | None
 
 
+def main(arguments: Sequence[str] | None = None) -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pkb.settings")
+    parser = ArgumentParser(
+        prog="python -m training.train_reader",
+        description="Train the model of PKB_READER with data sets, and write its weights to a"
+        " file. If interrupted, run it again with the same arguments: it resumes.",
+    )
+    add = parser.add_argument
+    add("dataset", type=Path, nargs="+", metavar="DATASET", help="folder of a data set")
+    add("--epochs", type=int, default=3, metavar="N", help="passes over all rows (3)")
+    add("--batch", type=int, default=64, metavar="N", help="rows in a step (64)")
+    add("--seed", type=int, default=0, help="random seed")
+    add("--write", type=Path, metavar="FILE", help="default: reader.safetensors in PKB_DATA_DIR")
+    options = parser.parse_args(arguments)
+    path: Path = options.write or settings.DATA_DIR / "reader.safetensors"
+    if path.suffix != ".safetensors":
+        parser.error("--write must end with .safetensors, for PKB_READER.")
+    if min(options.epochs, options.batch) < 1:
+        parser.error("--epochs and --batch must be at least 1.")
+    recipe = Recipe(epochs=options.epochs, batch_size=options.batch, seed=options.seed)
+    try:
+        rows = _read_rows(options.dataset, seed=options.seed)
+        sys.stderr.write(f"{len(rows)} rows, {sum(row.is_answered for row in rows)} answered\n")
+        # The reader and the judge are one graph.
+        folder = find_model(settings.PKB_JUDGE_MODEL)
+        trained = train_reader(
+            rows,
+            folder=folder,
+            checkpoints=settings.DATA_DIR / "training",
+            recipe=recipe,
+            progress=_show_progress,
+        )
+    except InvalidDataSet as exc:
+        parser.error(str(exc))
+    except PkbError as exc:
+        sys.exit(str(exc))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_file(trained.weights, path)
+    provenance = {
+        "sha256": _sha256(path),
+        "graph_sha256": _sha256(folder / "model.onnx"),
+        "recipe": asdict(recipe),
+        "rows": len(rows),
+        "rows_sha256": hashlib.sha256("\n".join(map(repr, rows)).encode()).hexdigest(),
+        "data": {dataset.resolve().name: _file_hashes(dataset) for dataset in options.dataset},
+    }
+    path.with_suffix(".json").write_text(json.dumps(provenance, indent=2) + "\n")
+    sys.stdout.write(f"Written to {path}; PKB_READER names the file that is used.\n")
+
+
+def _read_rows(folders: Sequence[Path], *, seed: int) -> list[ReaderRow]:
+    rows = [row for folder in folders for row in make_rows(read_dataset(folder), seed=seed)]
+    if len({row.is_answered for row in rows}) != len((True, False)):
+        raise InvalidDataSet("A reader learns from questions with and without an answer.")
+    return rows
+
+
+def _show_progress(done: int, total: int) -> None:
+    if done % 50 == 0 or done == total:
+        sys.stderr.write(f"{done} of {total} steps\n")
+
+
+def _file_hashes(folder: Path) -> dict[str, str]:
+    paths = [folder / f"{name}{suffix}" for name in FILES for suffix in (".jsonl", ".jsonl.gz")]
+    return {path.name: _sha256(path) for path in paths if path.is_file()}
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def train_reader(
     rows: Sequence[ReaderRow],
     *,
@@ -92,7 +176,7 @@ def train_reader(
     """
     graph, tokenizer = QuantizedGraph(folder / "model.onnx"), load_tokenizer(folder)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    kept = checkpoints / f"reader-{_digest(rows, folder, recipe)}.pt"
+    checkpoint = checkpoints / f"reader-{_digest(rows, folder, recipe)}.pt"
     per_epoch = math.ceil(len(rows) / recipe.batch_size)
     total = per_epoch * recipe.epochs
     losses = []
@@ -100,7 +184,7 @@ def train_reader(
         torch.manual_seed(recipe.seed)
         model = ReaderModel(graph).to(device).train()
         optimizer = torch.optim.AdamW(_trained(model), weight_decay=WEIGHT_DECAY)
-        done = _resume(model, optimizer, kept)
+        done = _resume(model, optimizer, checkpoint)
         for epoch in range(done // per_epoch, recipe.epochs):
             batches = _batches(_encode(rows, tokenizer, recipe, epoch), recipe, epoch)
             for step, batch in enumerate(batches, start=epoch * per_epoch):
@@ -108,12 +192,13 @@ def train_reader(
                     continue
                 # Depends only on the step, so that an interrupted run loses nothing.
                 torch.manual_seed(recipe.seed + step + 1)
-                _set_rate(optimizer, recipe.learning_rate * _rate_share(step, total))
+                for group in optimizer.param_groups:
+                    group["lr"] = recipe.learning_rate * _rate_share(step, total)
                 losses.append(_take_step(model, optimizer, batch, device))
                 if (step + 1) % recipe.save_every == 0:
-                    _save(model, optimizer, step + 1, kept)
+                    _save(model, optimizer, step + 1, checkpoint)
                 progress(step + 1, total)
-    kept.unlink(missing_ok=True)
+    checkpoint.unlink(missing_ok=True)
     return Trained(model.trained_weights(), losses)
 
 
@@ -129,30 +214,30 @@ def _trained(model: ReaderModel) -> list[torch.nn.Parameter]:
     return [each for each in model.parameters() if each.requires_grad]
 
 
-def _resume(model: ReaderModel, optimizer: torch.optim.AdamW, kept: Path) -> int:
+def _resume(model: ReaderModel, optimizer: torch.optim.AdamW, checkpoint: Path) -> int:
     """Return the number of steps already taken."""
-    if not kept.is_file():
+    if not checkpoint.is_file():
         return 0
     try:
-        state = torch.load(kept, map_location="cpu", weights_only=True)
+        state = torch.load(checkpoint, map_location="cpu", weights_only=True)
         for parameter, value in zip(_trained(model), state["parameters"], strict=True):
             parameter.data.copy_(value)
         optimizer.load_state_dict(state["optimizer"])
         return int(state["step"])
     except (OSError, EOFError, KeyError, RuntimeError, ValueError, pickle.UnpicklingError) as exc:
-        raise BackendError(f"The checkpoint {kept} cannot be read, remove it: {exc}") from exc
+        raise BackendError(f"The checkpoint {checkpoint} cannot be read, remove it: {exc}") from exc
 
 
-def _save(model: ReaderModel, optimizer: torch.optim.AdamW, step: int, kept: Path) -> None:
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = kept.with_suffix(".tmp")
+def _save(model: ReaderModel, optimizer: torch.optim.AdamW, step: int, checkpoint: Path) -> None:
+    checkpoint.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = checkpoint.with_suffix(".tmp")
     state = {
         "parameters": [each.detach().cpu() for each in _trained(model)],
         "optimizer": optimizer.state_dict(),
         "step": step,
     }
     torch.save(state, unfinished)
-    unfinished.replace(kept)
+    unfinished.replace(checkpoint)
 
 
 def _encode(
@@ -185,7 +270,7 @@ def _answer_tokens(
             if e > start + lead and s < end + lead
         ]
         # Some sets give a passage of many sentences; the answer may be anywhere.
-        is_wide = len(inside) > MOST_SPAN_TOKENS
+        is_wide = len(inside) > MAX_SPAN_TOKENS
         starts += inside if is_wide else inside[:1]
         ends += inside if is_wide else inside[-1:]
     return (starts, ends) if starts else (None, None)  # cut off
@@ -210,11 +295,6 @@ def _rate_share(step: int, total: int) -> float:
     return (step + 1) / warm if step + 1 < warm else (total - step) / max(1.0, total - warm + 1)
 
 
-def _set_rate(optimizer: torch.optim.AdamW, rate: float) -> None:
-    for group in optimizer.param_groups:
-        group["lr"] = rate
-
-
 def _take_step(
     model: ReaderModel, optimizer: torch.optim.AdamW, batch: Sequence[_Example], device: str
 ) -> float:
@@ -224,7 +304,7 @@ def _take_step(
     loss = _loss(outputs, mask, types, batch)
     optimizer.zero_grad(set_to_none=True)
     loss.backward()
-    torch.nn.utils.clip_grad_norm_(_trained(model), LONGEST_GRADIENT)
+    torch.nn.utils.clip_grad_norm_(_trained(model), MAX_GRADIENT_NORM)
     optimizer.step()
     return float(loss.detach())
 
@@ -259,7 +339,7 @@ def _loss(
     return (
         _answered_loss(outputs.logit, wanted, weight)
         + QUESTION_SHARE * _answered_loss(pooled, wanted, weight)
-        + SPAN_SHARE * (missed.clamp(max=MOST_SPAN_LOSS) * weight).mean()
+        + SPAN_SHARE * (missed.clamp(max=MAX_SPAN_LOSS) * weight).mean()
     )
 
 
@@ -277,3 +357,7 @@ def _missed(logits: torch.Tensor, right: Sequence[list[int] | None]) -> torch.Te
     is_right, is_known = is_right.to(logits.device), is_known.to(logits.device)
     share = logits.masked_fill(~is_right, 10 * _OUT).logsumexp(1)
     return (logits.logsumexp(1) - share) * is_known
+
+
+if __name__ == "__main__":
+    main()
