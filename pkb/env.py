@@ -197,7 +197,7 @@ class Env(ServerEnv):
     pkb_lm_passage_tokens: int = Field(default=7_000, ge=100, le=100_000)
     """tokens of passages that a language model gets, about; 1000 for a slow one"""
     pkb_lm_program: str = ""
-    """prompt of `manage.py optimize_answerer`: NAME, NAME@VERSION or a file"""
+    """prompt of `manage.py optimize_answerer`: NAME or a file"""
     pkb_query_expansions: int = Field(default=0, ge=0, le=4)
     """number of other phrasings of a question that PKB_LM writes; 0: off"""
 

@@ -13,8 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 from corpus.embedders import embedders
 from corpus.errors import InvalidInput
 from corpus.rules.rule_file import read_rules
-from qa.answerers.model_uri import check_remote
-from qa.answerers.program_files import find_program
+from qa.answerers.lm_settings import check_remote, find_program
 from qa.context import LANGUAGE_MODEL
 from qa.grounding.confidence import read_calibration
 from qa.readers import get_reader, readers

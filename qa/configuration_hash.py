@@ -15,7 +15,7 @@ from django.utils.crypto import salted_hmac
 from pydantic import SecretStr
 
 from corpus.embedders import embedders
-from qa.answerers.program_files import find_program
+from qa.answerers.lm_settings import find_program
 from qa.context import LANGUAGE_MODEL
 from qa.readers import readers
 from qa.search.rerankers import rerankers

@@ -6,9 +6,7 @@ from typing import Any, get_args
 
 import dspy
 from django.core.exceptions import ImproperlyConfigured
-from dspy.utils.saving import get_dependency_versions
 
-from qa.answerers.program_files import REPLY_FORM
 from qa.answerers.signature import (
     AnswerFromPassages,
     NumberedPassages,
@@ -52,8 +50,16 @@ class AnswerProgram(dspy.Module):
         """
         super().__init__()
         self.predict = dspy.Predict(AnswerFromPassages)
-        if path:
-            self._load_compiled(path)
+        if path is None:
+            return
+        try:
+            self.load(path)
+        except (ValueError, KeyError, TypeError) as exc:
+            raise ImproperlyConfigured(f"PKB_LM_PROGRAM: {path.name} is no program.") from exc
+        # Ignore the field order of the file: older files have another one.
+        rules = self.predict.signature.instructions
+        self.predict.signature = AnswerFromPassages.with_instructions(rules)
+        self.set_lm(None)  # a saved program may name the model it was compiled with
 
     def forward(self, question: str, passages: NumberedPassages, constrained: bool = True) -> Any:
         """Answer; the prediction's ``mistake`` names what was wrong with the first try.
@@ -79,23 +85,6 @@ class AnswerProgram(dspy.Module):
                 prediction = self.predict(signature=asked, mistake=mistake, **given)
         prediction.mistake = mistake
         return prediction
-
-    def dump(self) -> dict[str, Any]:
-        """Return a program file's content: demonstrations and instructions, no model."""
-        self.set_lm(None)
-        versions = get_dependency_versions()
-        metadata = {"dependency_versions": versions, "reply_form": REPLY_FORM}
-        return {**self.dump_state(), "metadata": metadata}
-
-    def _load_compiled(self, path: Path) -> None:
-        try:
-            self.load(path)
-        except (ValueError, KeyError, TypeError) as exc:
-            raise ImproperlyConfigured(f"PKB_LM_PROGRAM: {path.name} is no program.") from exc
-        # Ignore the field order of the file: older files have another one.
-        rules = self.predict.signature.instructions
-        self.predict.signature = AnswerFromPassages.with_instructions(rules)
-        self.set_lm(None)  # a saved program may name the model it was compiled with
 
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)

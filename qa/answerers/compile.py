@@ -8,17 +8,13 @@ from typing import Any
 
 import dspy
 
-from corpus.errors import BackendError, BackendUnavailable, InvalidInput
-from corpus.packages import check_packages
+from corpus.errors import BackendError, BackendUnavailable
 from qa.answerers.answer_program import AnswerProgram
 from qa.answerers.dspy_program import LMAnswerer
 from qa.answerers.signature import number_passages, read_statements
 from qa.types import Draft, Passage, Query
 
-BOOTSTRAP, MIPRO = "bootstrap", "mipro"
-OPTIMIZERS = (BOOTSTRAP, MIPRO)
-# MIPROv2 needs one example to learn from and one to validate.
-MIPRO_LEAST = 2
+BOOTSTRAP, MIPRO = OPTIMIZERS = ("bootstrap", "mipro")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +30,6 @@ class Case:
     is_right: Callable[[Draft], bool]
 
 
-def check_optimizer(optimizer: str, *, case_count: int) -> None:
-    """Check that the optimizer can run.
-
-    Raises:
-        InvalidInput: It needs more cases.
-        ImproperlyConfigured: A package it needs is missing.
-    """
-    if optimizer != MIPRO:
-        return
-    check_packages("optuna")
-    if case_count < MIPRO_LEAST:
-        raise InvalidInput(f"mipro needs at least {MIPRO_LEAST} questions to learn from.")
-
-
 def count_right(answerer: LMAnswerer, cases: Sequence[Case]) -> int:
     """Answer the cases and count the right drafts; an unreadable reply is wrong.
 
@@ -58,8 +40,7 @@ def count_right(answerer: LMAnswerer, cases: Sequence[Case]) -> int:
     right_count, failures = 0, []
     for case in cases:
         try:
-            if case.is_right(answerer.answer(case.query, case.passages)):
-                right_count += 1
+            right_count += case.is_right(answerer.answer(case.query, case.passages))
         except BackendUnavailable:
             raise
         except BackendError as exc:
@@ -70,25 +51,20 @@ def count_right(answerer: LMAnswerer, cases: Sequence[Case]) -> int:
 
 
 def compile_program(
-    answerer: LMAnswerer,
-    cases: Sequence[Case],
-    *,
-    optimizer: str = BOOTSTRAP,
-    demo_count: int,
-    seed: int = 0,
+    answerer: LMAnswerer, cases: Sequence[Case], *, optimizer: str, demo_count: int, seed: int
 ) -> AnswerProgram:
-    """Return a program compiled for the answerer's model.
+    """Return a program compiled for the answerer's model, to be saved without that model.
 
     All demonstrations are the model's own replies that were right at the first try.
 
     Args:
         optimizer: ``bootstrap`` (demonstrations) or ``mipro`` (rules as well; many more calls).
-        demo_count: Most demonstrations; each makes every prompt longer by its passages.
+        demo_count: Maximum number of demonstrations; each makes every prompt longer by its
+            passages.
 
     Raises:
         BackendError: The model was right on none of them, or cannot be loaded.
     """
-    judged = [_judged(case) for case in cases]
     examples = [
         dspy.Example(
             question=case.query.text,
@@ -100,11 +76,17 @@ def compile_program(
     ]
 
     def metric(example: Any, prediction: Any, trace: Any = None) -> bool:
+        statements = read_statements(prediction.statements, example.passages)
         is_first_try = trace is None or not prediction.mistake
-        return is_first_try and judged[example.number](prediction)
+        return is_first_try and cases[example.number].is_right(Draft(statements, "compiled"))
 
     def run() -> Any:
-        chosen = _OPTIMIZERS[optimizer](metric, demo_count, seed)
+        # Labeled examples are no demonstrations: a gold answer is a few words and cites nothing.
+        demos = {"max_bootstrapped_demos": demo_count, "max_labeled_demos": 0}
+        if optimizer == MIPRO:
+            chosen = dspy.MIPROv2(metric=metric, auto="light", num_threads=1, seed=seed, **demos)
+        else:
+            chosen = dspy.BootstrapFewShot(metric=metric, **demos)
         return chosen.compile(AnswerProgram(), trainset=examples)
 
     with _quiet():
@@ -112,41 +94,8 @@ def compile_program(
     # Only MIPROv2 returns a score: its rules may help without demonstrations.
     if not (compiled.predict.demos or getattr(compiled, "score", 0)):
         raise BackendError(f"The model was right on none of {len(cases)} questions to learn from.")
+    compiled.set_lm(None)
     return compiled
-
-
-def _judged(case: Case) -> Callable[[Any], bool]:
-    given = number_passages(case.passages)
-
-    def judge(prediction: Any) -> bool:
-        statements = read_statements(prediction.statements, given)
-        return case.is_right(Draft(statements, answerer="compiled"))
-
-    return judge
-
-
-def _bootstrap(metric: Callable[..., bool], demo_count: int, seed: int) -> Any:
-    # Labeled examples are no demonstrations: a gold answer is a few words and cites nothing.
-    return dspy.BootstrapFewShot(
-        metric=metric, max_bootstrapped_demos=demo_count, max_labeled_demos=0
-    )
-
-
-def _mipro(metric: Callable[..., bool], demo_count: int, seed: int) -> Any:
-    return dspy.MIPROv2(
-        metric=metric,
-        auto="light",
-        max_bootstrapped_demos=demo_count,
-        max_labeled_demos=0,
-        num_threads=1,
-        seed=seed,
-    )
-
-
-_OPTIMIZERS: dict[str, Callable[[Callable[..., bool], int, int], Any]] = {
-    BOOTSTRAP: _bootstrap,
-    MIPRO: _mipro,
-}
 
 
 @contextmanager

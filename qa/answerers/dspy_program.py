@@ -13,8 +13,7 @@ import dspy
 from corpus.errors import BackendError, BackendUnavailable
 from qa.answerers.answer_program import VERDICTS, AnswerAdapter, AnswerProgram, CheckProgram
 from qa.answerers.circuit_breaker import CircuitBreaker
-from qa.answerers.model_uri import check_remote
-from qa.answerers.program_files import find_program
+from qa.answerers.lm_settings import check_remote, find_program
 from qa.answerers.question_programs import PhrasingProgram, clean_phrasings, rewrite_follow_up
 from qa.answerers.remote_engine import RemoteEngine
 from qa.answerers.signature import (
@@ -81,7 +80,7 @@ class LMAnswerer:
             timeout_s: For the whole answer, retries included.
             pause_s: How long the circuit breaker stays open after failures; 0 disables it.
             max_tokens: Of one reply.
-            program: A compiled program: ``NAME``, ``NAME@VERSION`` or ``/PATH/FILE.json``.
+            program: A compiled program: ``NAME`` or ``/PATH/FILE.json``.
             programs: The folder of named programs.
             passage_tokens: Approximate tokens of passages given to the model.
 

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from dspy import lm15
 
-from qa.answerers.model_uri import DIALECTS
+from qa.answerers.lm_settings import DIALECTS
 from qa.answerers.streamed_reply import OnText, collect_reply
 from qa.concurrency import cancellation
 

@@ -11,7 +11,6 @@ from django.test import override_settings
 from pkb.data_folder import create_data_folder, read_secret_key
 from pkb.env import Env
 from pkb.postgres.server import EmbeddedPostgres
-from qa.answerers.program_files import store_program
 from qa.management.running_server import save_server_url
 
 OWNER_ONLY = 0o700
@@ -46,11 +45,9 @@ def test_a_folder_that_cannot_be_made_stops_the_start(tmp_path: Path) -> None:
         create_data_folder(tmp_path / "file" / "var")
 
 
-def test_the_key_and_programs_are_the_owner_s(tmp_path: Path) -> None:
+def test_the_key_is_the_owner_s(tmp_path: Path) -> None:
     read_secret_key(Env(_env_file=None, pkb_data_dir=tmp_path))  # type: ignore[call-arg]
-    program = store_program({}, name="mine", provenance={}, folder=tmp_path / "programs")
-    assert {mode(path) for path in (tmp_path / "secret_key", program.path)} == {0o600}
-    assert mode(tmp_path / "programs") == OWNER_ONLY
+    assert mode(tmp_path / "secret_key") == 0o600
 
 
 @pytest.mark.parametrize("is_there", [False, True])
