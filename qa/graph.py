@@ -28,7 +28,7 @@ from qa.grounding.outline import Section, summarize_outline
 from qa.grounding.parts import join_answers
 from qa.intent import Intent, IntentKind, classify, is_greeting
 from qa.language_model import draft_and_verify, expand_question, rewrite_question
-from qa.readers import MIN_READ_COUNT, read_passages
+from qa.readers import MIN_READ, read_passages
 from qa.search.document_search import (
     choose_mentions,
     find_by_name,
@@ -95,7 +95,7 @@ def read(state: QAState, runtime: Runtime[QAContext]) -> Update:
     """Find in each of the best passages whether it answers, and where."""
     context, query = runtime.context, state["query"]
     # Every listed document needs a reading.
-    least = CLOSEST_COUNT if state["intent"].kind is IntentKind.MENTIONS else MIN_READ_COUNT
+    least = CLOSEST_COUNT if state["intent"].kind is IntentKind.MENTIONS else MIN_READ
     passages = read_passages(query.text, state["passages"], reader=context.reader, least=least)
     return {"passages": context.verifier.prefer_newest(query.text, passages)}
 
