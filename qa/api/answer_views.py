@@ -16,8 +16,8 @@ from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import AnswerNotFound, CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.tags import normalize_tags
-from qa import models
 from qa.answer_question import answer_question
+from qa.answer_record import find_answer_record, new_answer_record
 from qa.answer_store import MarkedSpan, give_feedback
 from qa.api.serializers import AnswerShown, StoredAnswerShown
 from qa.context import build_context
@@ -106,7 +106,7 @@ class AnswerView(APIView):
             k=given.get("k", settings.PKB_RETRIEVAL_K),
             context=build_context(lm=given["lm"]),
         )
-        shown = dict(AnswerShown(answered).data)
+        shown = dict(AnswerShown(new_answer_record(answered)).data)
         if given["eval"]:
             model = Collection.objects.get_named(given["collection"]).embedding_model
             shown["evaluation"] = evaluate_passages(
@@ -123,10 +123,7 @@ class StoredAnswerView(APIView):
 
     @extend_schema(responses={200: StoredAnswerShown})
     def get(self, request: Request, answer_id: UUID) -> Response:
-        answer = models.Answer.objects.shown().filter(pk=answer_id).first()
-        if answer is None:
-            raise AnswerNotFound(f"There is no answer {answer_id}.")
-        return Response(StoredAnswerShown(answer).data)
+        return Response(StoredAnswerShown(find_answer_record(answer_id)).data)
 
 
 @endpoint(

@@ -14,6 +14,7 @@ from corpus.api.outages import translate_error
 from corpus.errors import ChatNotFound, ClientDisconnected, DatabaseUnavailable, PkbError
 from corpus.models import Document
 from qa import models
+from qa.answer_record import cited_quote, new_answer_record, stored_answer_records
 from qa.api.serializers import AnswerShown, CitationShown, StoredAnswerShown
 from qa.context import QAContext
 from qa.models import ChatEvent, ChatStream, Session
@@ -94,7 +95,7 @@ class EventStreamWriter:
 
     def end(self, reply: Reply) -> None:
         """End with the complete answer."""
-        answer = AnswerShown(reply.answered).data
+        answer = AnswerShown(new_answer_record(reply.answered)).data
         with transaction.atomic():
             self._finish(answer_id=reply.answered.id)
             if models.Answer.objects.filter(pk=reply.answered.id, kind=ERASED).exists():
@@ -194,9 +195,9 @@ def _read(stream: ChatStream, after: int) -> Iterator[Event]:
     for kept in stream.events.filter(ordinal__gt=after).order_by("ordinal"):
         body = kept.body
         if kept.kind == "done":
-            answer = models.Answer.objects.shown().filter(streams=stream).first()
-            shown = StoredAnswerShown(answer).data if answer else None
-            body = _body("done", **_names(stream.answer_id, stream.session_id, shown))
+            records = stored_answer_records(models.Answer.objects.shown().filter(streams=stream))
+            answer = StoredAnswerShown(records[0]).data if records else None
+            body = _body("done", **_names(stream.answer_id, stream.session_id, answer))
         yield Event(kept.ordinal, kept.kind, body)
 
 
@@ -217,7 +218,5 @@ def _show_citation(citation: Citation) -> dict[str, Any]:
         "heading": path[-1] if path else None,
     }
     (placed,) = add_quote_pages([citation])
-    shown = dict(CitationShown(placed).data)
-    for name in ("chunk_id", "document_id"):
-        shown[name] = str(shown[name]) if shown[name] else None
-    return shown | {"text": citation.quote, "source": place}
+    shown = CitationShown(cited_quote(placed)).data
+    return {**shown, "text": citation.quote, "source": place}

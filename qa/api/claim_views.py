@@ -15,9 +15,11 @@ from corpus.endpoints import EXAMPLE_TEXT, Cost, Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION
 from corpus.tags import normalize_tags
+from qa.answer_record import cited_quote
 from qa.api.serializers import CitationShown
 from qa.context import EXTRACTIVE, build_context
 from qa.grounding.support.verdict import PARTIAL_FROM
+from qa.types import Citation
 from qa.verify_claim import MAX_CLAIM_CHARS, verify_claim
 
 VERDICTS = ("supported", "partial", "unsupported", "contradicted")
@@ -45,6 +47,9 @@ class ClaimCitation(CitationShown):
     """A citation for a span of the claim; it may also contradict the claim."""
 
     support = serializers.ChoiceField(VERDICTS)
+
+    def to_representation(self, instance: Citation) -> dict[str, Any]:
+        return super().to_representation(cited_quote(instance))
 
 
 class ClaimShown(serializers.Serializer[Any]):

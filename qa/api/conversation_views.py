@@ -16,14 +16,9 @@ from corpus.api.pagination import NewestFirstPagination
 from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import Errors, SessionNotFound
 from qa import models
+from qa.answer_record import stored_answer_records
 from qa.api.serializers import StoredAnswerShown
-from qa.conversations import (
-    delete_session,
-    find_passages,
-    find_session,
-    rename_session,
-    uncited_spans,
-)
+from qa.conversations import delete_session, find_session, rename_session
 from qa.models import Session
 
 MAX_NAME_CHARS = 200
@@ -52,9 +47,8 @@ class WholeSessionShown(SessionShown):
 
     @extend_schema_field(StoredAnswerShown(many=True))
     def get_answers(self, session: Session) -> Any:
-        answers = list(models.Answer.objects.of_session(session).shown())
-        context = {"passages": find_passages(uncited_spans(answers))}
-        return StoredAnswerShown(answers, many=True, context=context).data
+        answers = models.Answer.objects.of_session(session).shown()
+        return StoredAnswerShown(stored_answer_records(answers), many=True).data
 
 
 class SessionsQuery(serializers.Serializer[Any]):

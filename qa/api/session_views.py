@@ -26,6 +26,7 @@ from corpus.endpoints import EXAMPLE_QUESTION, EXAMPLE_TEXT, Cost, Endpoint, end
 from corpus.errors import ChatNotFound, CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.tags import normalize_tags
+from qa.answer_record import new_answer_record
 from qa.api.chat_events import ChatRequest, check_readable, open_stream
 from qa.api.chat_stream import replay_answer, stream_answer
 from qa.api.serializers import AnswerShown
@@ -117,7 +118,7 @@ class ReplyShown(AnswerShown):
     latency_ms = serializers.IntegerField()
 
     def to_representation(self, instance: Reply) -> dict[str, Any]:
-        shown = dict(AnswerShown(instance.answered).data)
+        shown = dict(AnswerShown(new_answer_record(instance.answered)).data)
         return shown | {
             "sources": Source(_sources(instance), many=True).data,
             "session_id": str(instance.session_id),

@@ -15,6 +15,7 @@ from corpus.loaders.ocr import OCR
 from corpus.models import Collection, Document
 from qa import models
 from qa.answer_question import AnsweredQuestion
+from qa.answer_record import new_answer_record, stored_answer_records
 from qa.answer_store import record_answer
 from qa.api.serializers import AnswerShown
 from qa.search.display import add_page_numbers
@@ -53,7 +54,8 @@ def give(collection: Collection, made: Answer) -> dict[str, Any]:
     """Store an answer, and return it as who asked is told."""
     answer = add_page_numbers(made)
     key = record_answer(answer, collection=collection, steps=[])
-    return dict(AnswerShown(AnsweredQuestion(key, answer, searched="When?", passages=())).data)
+    answered = AnsweredQuestion(key, answer, searched="When?", passages=())
+    return dict(AnswerShown(new_answer_record(answered)).data)
 
 
 def pages_told(answer: dict[str, Any]) -> list[tuple[int | None, int | None]]:
@@ -83,7 +85,7 @@ def test_a_citation_says_the_pages_of_its_quote_after_its_document_was_replaced_
     assert pages_told(given) == [pages]
     replace_document(pumps, tmp_path / "pumps.pdf")
     assert pages_told(api.get(f"/answers/{given['id']}").json()) == [pages]
-    (turn,) = read_turns(models.Answer.objects.shown())
+    (turn,) = read_turns(stored_answer_records(models.Answer.objects.shown()))
     assert [source.pages for source in turn.passages[0]] == [said]
 
 

@@ -187,7 +187,7 @@ def test_a_conversation_is_shown_again_with_its_collection(
 def test_a_long_conversation_shows_its_end(
     client: Client, collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("web.views.conversation_pages.MOST_TURNS", 1)
+    monkeypatch.setattr("web.views.conversation_pages.MAX_TURNS", 1)
     session = open_session(keep=True)
     for number in range(3):
         answer = models.Answer.objects.create(
@@ -302,7 +302,7 @@ def test_the_page_of_a_conversation_shows_its_last_turns(
 ) -> None:
     session = ask()
     ask("How tall is the tower?", session=session)
-    monkeypatch.setattr("web.views.conversation_pages.MOST_TURNS", 1)
+    monkeypatch.setattr("web.views.conversation_pages.MAX_TURNS", 1)
     shown = page(client, f"/ui/chats/{session.pk}")
     assert "1 earlier questions are not shown." in shown
     assert shown.count('<article class="turn"') == 1

@@ -14,6 +14,7 @@ from corpus.ingestion.normal_form import Outline
 from corpus.ingestion.store import Attributes
 from corpus.models import Collection, Document
 from qa import models
+from qa.answer_record import find_answer_record
 from qa.api.serializers import StoredCitation
 from tests.unit.loaders.scanned_files import SENTENCES, packed, picture_of_text
 from web.answer_presenter import OCR_UNSURE, read_turns
@@ -74,7 +75,8 @@ def cited(document: Document) -> models.Citation:
 
 
 def shown(citation: models.Citation) -> dict[str, Any]:
-    return dict(StoredCitation(models.Citation.objects.compared().get(pk=citation.pk)).data)
+    (quote,) = find_answer_record(citation.answer_id).citations
+    return dict(StoredCitation(quote).data)
 
 
 def test_a_scan_is_shown_as_one_with_its_quotes_marked_on_the_page(
@@ -116,8 +118,8 @@ def check_that_doubts_are_shown(client: Client, scan: Document, citation: models
     assert "Not read: pages 2 and 3, which are scanned." in said
     assert "is-warned" in client.get(reverse("web:library")).content.decode()
     assert shown(citation)["ocr_confidence"] == 0.6
-    (turn,) = read_turns(models.Answer.objects.shown())
-    assert [source.warning for source in turn.cited] == [OCR_UNSURE]
+    (turn,) = read_turns([find_answer_record(citation.answer_id)])
+    assert [source.warning for source in turn.sources] == [OCR_UNSURE]
     # Of another version nothing is known.
     models.Citation.objects.update(content_sha256="0" * 64)
     assert shown(citation)["ocr_confidence"] is None

@@ -13,10 +13,10 @@ from corpus.catalogue import create_collection, delete_document
 from corpus.models import Chunk, Collection, Document
 from corpus.querysets import ChunkQuerySet
 from qa.answer_question import answer_question
+from qa.answer_record import read_passages
 from qa.answer_store import record_answer
 from qa.concurrency import NullListener
 from qa.context import build_context
-from qa.conversations import read_passages
 from qa.models import Citation
 from qa.search import document_search as documents_search
 from qa.search.hybrid import CandidateSearch
@@ -160,9 +160,9 @@ def test_passages_that_an_answer_points_to_are_read_from_one_version(
             "start_char": start, "end_char": end, "score": 0.3}  # fmt: skip
     replacing = first_of(lambda: put(houses, 2), ChunkQuerySet.with_document)
     monkeypatch.setattr(ChunkQuerySet, "with_document", replacing)
-    (close,) = read_passages([span])
+    (close,) = read_passages([span]).values()
     assert close.quote == write_version(HOUSE, 1)[start:end]
-    assert read_passages([span]) == []
+    assert read_passages([span]) == {}
 
 
 def test_an_answer_that_is_kept_meanwhile_stops_no_replacement(houses: Collection) -> None:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from corpus.ingestion import Attributes, StoredDocument, ingest_text
 from corpus.models import Collection
 from qa.answer_question import AnsweredQuestion
+from qa.answer_record import AnswerRecord, new_answer_record
 from qa.types import Answer, Citation, ClosePassage, Passage
 
 Ingest = Callable[..., StoredDocument]
@@ -121,3 +122,8 @@ def answered(answer: Answer) -> AnsweredQuestion:
         searched=answer.question,
         passages=(COAST,),
     )
+
+
+def record_of(answer: Answer) -> AnswerRecord:
+    """An answer as interfaces show it."""
+    return new_answer_record(answered(answer))

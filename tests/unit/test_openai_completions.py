@@ -15,6 +15,7 @@ from tests.support.documents import (
     OTHERWISE_ANSWER,
     SHORT_ANSWER,
     UNSURE_ANSWER,
+    record_of,
 )
 
 PASSAGE = Passage("c", "d", "0" * 64, "Coast", "", (), None, "One is so. Two is so.", 0, 21)
@@ -32,7 +33,7 @@ def shown(*citations: Citation) -> tuple[str, list[str]]:
 
 
 def reply(answer: Answer) -> Reply:
-    return Reply("a", tuple(annotate(answer)), 0, 0)
+    return Reply("a", tuple(annotate(record_of(answer))), 0, 0)
 
 
 def message_of(answer: Answer) -> dict[str, Any]:
@@ -67,14 +68,14 @@ def test_annotations_name_document_and_quote() -> None:
 
 def test_an_abstention_says_so_and_cites_nothing() -> None:
     abstained = replace(UNSURE_ANSWER, is_unsure=False)
-    (piece,) = annotate(abstained)
+    (piece,) = annotate(record_of(abstained))
     assert (piece.text, piece.cited) == (NOTHING_NEAR, None)
-    (piece,) = annotate(replace(abstained, intent="greeting"))
+    (piece,) = annotate(record_of(replace(abstained, intent="greeting")))
     assert (piece.text, piece.cited) == (GREETING, None)
 
 
 def test_what_is_not_answered_of_a_question_is_said_behind_the_answer() -> None:
-    pieces = annotate(replace(SHORT_ANSWER, unanswered=("And when?",)))
+    pieces = annotate(record_of(replace(SHORT_ANSWER, unanswered=("And when?",))))
     content = "".join(piece.text for piece in pieces)
     assert content == f"{SHORT_ANSWER.text} [1]\n\nNot answered by your documents: And when?"
 

@@ -8,7 +8,7 @@ from qa.api.openai.chat_answers import find_question, read_history
 from qa.api.openai.reply_text import annotate
 from qa.notices import GREETING, NOTHING_NEAR, UNNAMED
 from qa.types import Exchange
-from tests.support.documents import UNSURE_ANSWER
+from tests.support.documents import UNSURE_ANSWER, record_of
 
 TALL = "How tall is the lighthouse at Bavoke?"
 
@@ -34,7 +34,7 @@ def test_the_last_user_message_is_the_question_and_the_others_are_history() -> N
     ]
 
 
-UNSURE_REPLY = "".join(part.text for part in annotate(UNSURE_ANSWER))
+UNSURE_REPLY = "".join(part.text for part in annotate(record_of(UNSURE_ANSWER)))
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from corpus.access.principal import Scope
 from corpus.endpoints import Endpoint, endpoint
-from corpus.errors import AnswerNotFound
 from qa import models
+from qa.answer_record import find_answer_record, stored_answer_records
 from qa.api.conversation_views import WholeSessionShown
 from qa.conversations import delete_session, find_session, rename_session
 from qa.models import Session
@@ -23,7 +23,7 @@ from web.views.ask_pages import composer
 
 PAGE_SIZE = 25
 # Turns of one conversation that its page shows: the last ones.
-MOST_TURNS = 100
+MAX_TURNS = 100
 
 
 @require_safe
@@ -42,13 +42,13 @@ def chats(request: HttpRequest) -> HttpResponse:
 def chat(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """A conversation as it was, to be gone on with."""
     session = find_session(session_id)
-    said = models.Answer.objects.of_session(session).shown().select_related("collection__owner")
-    answers = list(said.reverse()[:MOST_TURNS])[::-1]
+    rows = models.Answer.objects.of_session(session).shown().select_related("collection__owner")
+    answers = list(rows.reverse()[:MAX_TURNS])[::-1]
     last = answers[-1].collection.qualified_name if answers else ""
     shown = {
         **composer(request, collection=last),
         "chat": session,
-        "turns": read_turns(answers),
+        "turns": read_turns(stored_answer_records(answers)),
         "left_out_count": max(session.question_count - len(answers), 0),  # type: ignore[attr-defined]
     }
     return render(request, "web/ask.html", shown)
@@ -86,7 +86,8 @@ def export(request: HttpRequest, session_id: UUID) -> HttpResponse:
     if kind == "json":
         reply = JsonResponse(WholeSessionShown(session).data, json_dumps_params={"indent": 2})
     else:
-        turns = read_turns(models.Answer.objects.of_session(session).shown())
+        answers = models.Answer.objects.of_session(session).shown()
+        turns = read_turns(stored_answer_records(answers))
         text = conversation_as_markdown(session.shown_name, turns)
         reply = HttpResponse(text, content_type="text/markdown; charset=utf-8")
     name = slugify(session.shown_name)[:60] or "conversation"
@@ -100,8 +101,8 @@ def export(request: HttpRequest, session_id: UUID) -> HttpResponse:
 def answer(request: HttpRequest, answer_id: UUID) -> HttpResponse:
     """One answer, with the conversation that it was given in."""
     turn = _find_turn(answer_id)
-    kept = Session.objects.listed().filter(messages__answer=answer_id).first()
-    return render(request, "web/answer.html", {"turn": turn, "chat": kept})
+    session = Session.objects.listed().filter(messages__answer=answer_id).first()
+    return render(request, "web/answer.html", {"turn": turn, "chat": session})
 
 
 @require_safe
@@ -118,8 +119,5 @@ def as_markdown(request: HttpRequest, answer_id: UUID) -> HttpResponse:
 
 
 def _find_turn(answer_id: UUID) -> Turn:
-    found = models.Answer.objects.shown().filter(pk=answer_id).first()
-    if found is None:
-        raise AnswerNotFound(f"There is no answer {answer_id}.")
-    (read,) = read_turns([found])
-    return read
+    (turn,) = read_turns([find_answer_record(answer_id)])
+    return turn

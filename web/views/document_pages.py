@@ -21,11 +21,10 @@ from corpus.models import Chunk, Document
 from corpus.postgres.snapshot import one_snapshot
 from corpus.tags import change_tags
 from qa import models
-from web.answer_presenter import OCR_UNSURE, as_block
+from web.answer_presenter import OCR_UNSURE, render_block
 from web.forms import SpanForm, TagsForm
 from web.highlights import LabelledSpan, lay_over
 from web.rendered_text import Mark
-from web.rendered_text import render as render_text
 
 # Characters that a page shows at once: more than most documents have.
 PAGE_CHARS = 30_000
@@ -162,8 +161,7 @@ def _draw(
 ) -> SafeString:
     if marked:
         marks = [*marks, Mark(*marked, id="passage")]
-    html = render_text(text, media_type=document.media_type, offset=start, marks=marks)
-    return as_block(html, document.media_type)
+    return render_block(text, media_type=document.media_type, offset=start, marks=marks)
 
 
 def _read_lines(

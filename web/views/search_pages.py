@@ -13,11 +13,10 @@ from corpus.models import Collection, Tag
 from qa.context import build_context
 from qa.search_passages import FoundPassages, search_passages
 from qa.types import Passage, Query
-from web.answer_presenter import PLAIN, as_block, read_media_types
+from web.answer_presenter import PLAIN, read_media_types, render_block
 from web.forms import MODES, SearchForm
 from web.highlights import find_terms
 from web.rendered_text import Mark
-from web.rendered_text import render as render_text
 
 # Passages.
 PAGE_SIZE = 10
@@ -94,7 +93,7 @@ def _search(given: dict[str, Any], *, rerank: bool) -> FoundPassages:
 def draw_hit(passage: Passage, query: str, media_type: str) -> SafeString:
     """Render a passage with the words of the query marked."""
     marks = [Mark(start, end, name="") for start, end in find_terms(passage.text, query)]
-    return as_block(render_text(passage.text, media_type=media_type, marks=marks), media_type)
+    return render_block(passage.text, media_type=media_type, marks=marks)
 
 
 @endpoint(GET=Endpoint(cost=Cost.SEARCH))

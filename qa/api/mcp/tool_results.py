@@ -13,12 +13,13 @@ from corpus.errors import DocumentNotFound
 from corpus.models import Chunk, Document
 from corpus.roots.shown_paths import shown_uri
 from qa.answer_question import AnsweredQuestion
+from qa.answer_record import QuoteRecord, new_answer_record
 from qa.api.serializers import AnswerShown
 from qa.context import build_context
 from qa.grounding.disagreement import describe_disagreement
 from qa.notices import UNANSWERED, UNSURE
 from qa.search_passages import search_passages
-from qa.types import ClosePassage, Passage, Query
+from qa.types import Passage, Query
 
 
 class Result(TypedDict):
@@ -86,29 +87,27 @@ def fetch_text(key: str) -> Fetched:
 
 def show_answer(answered: AnsweredQuestion) -> CallToolResult:
     """Return the answer object, preceded by a text that quotes close or disagreeing passages."""
-    shown = json.dumps(AnswerShown(answered).data, ensure_ascii=False, default=str)
-    answer = answered.answer
-    told = {
-        UNSURE: answer.closest if answer.is_unsure else (),
-        describe_disagreement(each.passage.document_date for each in answer.citations): (
-            answer.disagreement
-        ),
-    }
-    quotes = (_format_quotes(lead, quoted) for lead, quoted in told.items() if quoted)
-    unanswered = (f"{UNANSWERED} {part}" for part in answer.unanswered)
-    texts = [*unanswered, *quotes, shown]
+    answer = new_answer_record(answered)
+    body = json.dumps(AnswerShown(answer).data, ensure_ascii=False, default=str)
+    texts = [f"{UNANSWERED} {part}" for part in answer.unanswered]
+    if answer.kind == "unsure":
+        texts.append(_format_quotes(UNSURE, answer.closest))
+    if answer.disagreement:
+        lead = describe_disagreement(citation.document_date or "" for citation in answer.citations)
+        texts.append(_format_quotes(lead, answer.disagreement))
     return CallToolResult(
-        content=[TextContent(type="text", text=text) for text in texts],
-        structured_content=json.loads(shown),
+        content=[TextContent(type="text", text=text) for text in (*texts, body)],
+        structured_content=json.loads(body),
     )
 
 
-def _format_quotes(lead: str, quoted: Sequence[ClosePassage]) -> str:
+def _format_quotes(lead: str, quotes: Sequence[QuoteRecord]) -> str:
     lines = [lead]
-    for number, close in enumerate(quoted, start=1):
-        found = _as_result(close.passage)
-        where = [found["title"], close.passage.document_date, found["url"]]
-        lines.append(f'[{number}] "{close.shown_text}" ({", ".join(filter(None, where))})')
+    for number, quote in enumerate(quotes, start=1):
+        title = " > ".join(dict.fromkeys((quote.name, *quote.heading_path)))
+        url = _public_url(quote.source_uri, quote.document_id or "")
+        place = ", ".join(filter(None, [title, quote.document_date, url]))
+        lines.append(f'[{number}] "{quote.whole_text}" ({place})')
     return "\n".join(lines)
 
 

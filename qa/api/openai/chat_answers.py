@@ -10,6 +10,7 @@ from corpus.embedders import get_embedder
 from corpus.errors import CollectionNotFound, ModelNotFound
 from corpus.models import Collection
 from qa.answer_question import answer_question
+from qa.answer_record import new_answer_record
 from qa.api.openai.chat_serializers import MAX_QUESTION_CHARS
 from qa.api.openai.reply_text import AnnotatedText, Cited, annotate
 from qa.context import build_context
@@ -73,7 +74,7 @@ def answer_messages(messages: Messages, *, collection: Collection, route: str) -
         route=route,
         history=read_history(messages),
     )
-    parts = tuple(annotate(answered.answer))
+    parts = tuple(annotate(new_answer_record(answered)))
     said = "".join(part.text for part in parts)
     prompt, completion = get_embedder(collection.embedding_model).count_tokens([question, said])
     return Reply(answered.id, parts, prompt, completion)

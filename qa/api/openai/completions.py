@@ -67,8 +67,8 @@ def _annotation(cited: Cited) -> dict[str, Any]:
     return {
         "type": "file_citation",
         "file_citation": {
-            "file_id": cited.source.passage.document_id,
-            "filename": cited.source.passage.name,
+            "file_id": cited.source.document_id,
+            "filename": cited.source.name,
             "quote": cited.source.quote,
             "start_index": cited.start,
             "end_index": cited.end,

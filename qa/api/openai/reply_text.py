@@ -3,16 +3,16 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from qa.answer_record import AnswerRecord, QuoteRecord
 from qa.grounding.disagreement import describe_disagreement
-from qa.notices import UNANSWERED, UNSURE, notice_of
-from qa.types import Answer, Citation, ClosePassage
+from qa.notices import UNANSWERED, UNSURE
 
 
 @dataclass(frozen=True, slots=True)
 class Cited:
     """The slice ``start:end`` of a reply's text and the source that supports it."""
 
-    source: Citation | ClosePassage
+    source: QuoteRecord
     start: int
     end: int
 
@@ -25,30 +25,40 @@ class AnnotatedText:
     cited: Cited | None = None
 
 
-def annotate(answer: Answer) -> list[AnnotatedText]:
+def annotate(answer: AnswerRecord) -> list[AnnotatedText]:
     """Split the answer after each cited part and add a marker there: ``[1]`` is the first.
 
     Quotes of disagreeing documents follow the answer. Without an answer, the closest passages are
     quoted, if there are any.
     """
-    if answer.kind == "answer":
-        said = [*_cut(answer), *map(AnnotatedText, _unanswered_lines(answer))]
-        return [*said, *_add_disagreement(answer, said)]
-    if answer.is_unsure:
-        return list(_list_quotes(UNSURE, answer.closest))
     # OpenAI's format has no abstention: it is put in words, which the history recognizes.
-    return [AnnotatedText(notice_of(answer.intent))]
+    if answer.notice is not None:
+        return [AnnotatedText(answer.notice)]
+    if answer.kind == "unsure":
+        return list(_list_quotes(UNSURE, answer.closest, is_whole=True))
+    parts = list(_mark_citations(answer))
+    parts += [AnnotatedText(f"\n\n{UNANSWERED} {part}") for part in answer.unanswered]
+    if answer.disagreement:
+        lead = describe_disagreement(citation.document_date or "" for citation in answer.citations)
+        parts += _list_quotes(
+            f"\n\n{lead}",
+            answer.disagreement,
+            is_whole=False,
+            at=sum(len(part.text) for part in parts),
+            first=len(answer.citations) + 1,
+        )
+    return parts
 
 
-def _cut(answer: Answer) -> Iterator[AnnotatedText]:
-    ordered = sorted(answer.citations, key=lambda citation: citation.answer_end)
-    markers = [f" [{number}]" for number in range(1, len(ordered) + 1)]
+def _mark_citations(answer: AnswerRecord) -> Iterator[AnnotatedText]:
+    citations = sorted(answer.citations, key=lambda citation: citation.answer_end)
+    markers = [f" [{number}]" for number in range(1, len(citations) + 1)]
     at = 0
-    for citation, marker in zip(ordered, markers, strict=True):
+    for citation, marker in zip(citations, markers, strict=True):
         # Shift the cited part by the markers before it.
         start = citation.answer_start + sum(
             len(earlier)
-            for other, earlier in zip(ordered, markers, strict=True)
+            for other, earlier in zip(citations, markers, strict=True)
             if other.answer_end <= citation.answer_start
         )
         end = start + citation.answer_end - citation.answer_start
@@ -59,35 +69,24 @@ def _cut(answer: Answer) -> Iterator[AnnotatedText]:
         yield AnnotatedText(rest)
 
 
-def _unanswered_lines(answer: Answer) -> Iterator[str]:
-    for part in answer.unanswered:
-        yield f"\n\n{UNANSWERED} {part}"
-
-
-def _add_disagreement(answer: Answer, said: Sequence[AnnotatedText]) -> Iterator[AnnotatedText]:
-    if answer.disagreement:
-        at = sum(len(part.text) for part in said)
-        first = len(answer.citations) + 1
-        lead = describe_disagreement(
-            citation.passage.document_date for citation in answer.citations
-        )
-        yield from _list_quotes(f"\n\n{lead}", answer.disagreement, at=at, first=first)
-
-
 def _list_quotes(
-    lead: str, quoted: Sequence[ClosePassage], *, at: int = 0, first: int = 1
+    lead: str, quotes: Sequence[QuoteRecord], *, is_whole: bool, at: int = 0, first: int = 1
 ) -> Iterator[AnnotatedText]:
-    """Quote passages, one per line, after ``lead``.
+    """Quote after ``lead``: whole passages in paragraphs, or spans with their dates in lines.
 
-    ``at`` is where the lead starts in the reply. Disagreeing quotes include their documents' dates.
+    Args:
+        at: Where the lead starts in the reply.
+        first: The number of the first quote.
     """
     yield AnnotatedText(lead)
     at += len(lead)
-    for number, close in enumerate(quoted, start=first):
-        date = close.passage.document_date if first > 1 else ""
-        said = close.shown_text if first == 1 else close.quote
-        gap = "\n\n" if first == 1 else "\n"
-        text = f"{gap}{said} [{number}]{f' ({date})' if date else ''}"
+    for number, quote in enumerate(quotes, start=first):
+        gap, text, note = "\n", quote.quote, ""
+        if is_whole:
+            gap, text = "\n\n", quote.whole_text
+        elif quote.document_date:
+            note = f" ({quote.document_date})"
         start = at + len(gap)
-        yield AnnotatedText(text, Cited(close, start, start + len(said)))
-        at += len(text)
+        part = f"{gap}{text} [{number}]{note}"
+        yield AnnotatedText(part, Cited(quote, start, start + len(text)))
+        at += len(part)

@@ -11,6 +11,7 @@ from corpus.models import DEFAULT_COLLECTION
 from corpus.tags import normalize_tags
 from qa import models
 from qa.answer_question import answer_question
+from qa.answer_record import new_answer_record
 from qa.api.serializers import AnswerShown
 from qa.checks import CONFIGURATION
 from qa.context import build_context
@@ -61,7 +62,7 @@ class Command(BaseCommand):
             )
         except PkbError as exc:
             raise CommandError(str(exc)) from exc
-        return dict(AnswerShown(answered).data)
+        return dict(AnswerShown(new_answer_record(answered)).data)
 
     def _print(self, shown: AnswerJson) -> None:
         self.stdout.write("\n".join(FORMATTERS[shown["kind"]](shown)))

@@ -125,16 +125,16 @@ def _output_text(reply: Reply) -> dict[str, Any]:
 
 def _annotation(cited: Cited) -> dict[str, Any]:
     """Cite a web page by its URL, and any other document by its id."""
-    passage = cited.source.passage
+    source = cited.source
     span = {
-        "file_id": passage.document_id,
-        "quote": cited.source.quote,
+        "file_id": source.document_id,
+        "quote": source.quote,
         "start_index": cited.start,
         "end_index": cited.end,
     }
-    if passage.source_uri.startswith(("https://", "http://")):
-        return {"type": "url_citation", "url": passage.source_uri, "title": passage.name, **span}
-    return {"type": "file_citation", "filename": passage.name, "index": cited.end, **span}
+    if source.source_uri.startswith(("https://", "http://")):
+        return {"type": "url_citation", "url": source.source_uri, "title": source.name, **span}
+    return {"type": "file_citation", "filename": source.name, "index": cited.end, **span}
 
 
 def _usage(reply: Reply) -> dict[str, Any]:

@@ -1,0 +1,372 @@
+"""An answer as all interfaces show it, made of a new answer or of a stored one."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
+from uuid import UUID
+
+from django.db import connection
+
+from corpus.errors import AnswerNotFound
+from corpus.models import PREVIEW_CHARS, Chunk
+from corpus.postgres.snapshot import read_in_snapshot
+from corpus.roots.shown_paths import shown_uri
+from qa import models
+from qa.answer_question import AnsweredQuestion
+from qa.answer_store import draft_to_json
+from qa.notices import notice_of
+from qa.search.display import add_quote_pages, find_page_range, read_slices
+from qa.search.hybrid import passage_of
+from qa.types import Citation, ClosePassage, PageRange
+
+# A span as an answer stores it: document_id, content_sha256, start_char, end_char, score, and unit,
+# the start and end of what is shown around it (older answers have none).
+StoredSpan = Mapping[str, Any]
+Standing = Literal["current", "changed", "deleted", "selected"]
+
+
+class SpanKey(NamedTuple):
+    """A stored span and its unit, which is empty if it has none."""
+
+    document_id: str
+    content_sha256: str
+    start_char: int
+    end_char: int
+    unit_start: int
+    unit_end: int
+
+
+class Excerpt(NamedTuple):
+    """Characters ``start_char:end_char`` of a document version."""
+
+    text: str
+    start_char: int
+
+    @property
+    def end_char(self) -> int:
+        return self.start_char + len(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteRecord:
+    """A verbatim span of a document version: cited, or shown beside an answer.
+
+    Attributes:
+        chunk_id: None if its document was chunked anew, and for a text sent with the question.
+        document_id: None if it was deleted, and for a text sent with the question.
+        chunk_page: The page on which its chunk begins.
+        page_range: The pages of the quote itself.
+        around: A citation's paragraph or list, or the whole passage to show; None if that version
+            of the document is gone.
+        standing: What became of the quote in its document since; ``selected`` if it is from a text
+            sent with the question.
+        answer_start: Of a citation, where the part of the answer begins that it supports.
+        support: Of a citation, ``supported`` or ``partial``.
+        preview: Of a citation, the beginning of its chunk.
+    """
+
+    chunk_id: str | None
+    document_id: str | None
+    content_sha256: str
+    title: str
+    source_uri: str
+    heading_path: Sequence[str]
+    document_date: str | None
+    chunk_page: int | None
+    quote: str
+    start_char: int
+    end_char: int
+    score: float
+    page_range: PageRange
+    around: Excerpt | None
+    standing: Standing = "current"
+    answer_start: int = 0
+    answer_end: int = 0
+    support: str = ""
+    preview: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return its document's title, else the last part of its URI, else its id."""
+        last_part = self.source_uri.rstrip("/").rsplit("/", 1)[-1]
+        return self.title or last_part or self.document_id or ""
+
+    @property
+    def whole_text(self) -> str:
+        """Return the text around the quote, or the quote alone."""
+        return self.around.text if self.around else self.quote
+
+    @property
+    def is_selected(self) -> bool:
+        return self.standing == "selected"
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRecord:
+    """An answer with all that is shown of it.
+
+    Attributes:
+        short_start: Where in ``text`` the few words begin that answer, if any.
+        closest: Passages that the answer does not cite, best first.
+        disagreement: Passages of other documents with another value, newest first.
+        draft: A language model's draft and its outcome, as stored.
+        created_at: None for a new answer.
+    """
+
+    id: str
+    question: str
+    kind: str
+    intent: str
+    text: str
+    short_start: int | None
+    short_end: int | None
+    confidence: float
+    answerer: str
+    fallback: str | None
+    citations: Sequence[QuoteRecord]
+    closest: Sequence[QuoteRecord]
+    disagreement: Sequence[QuoteRecord]
+    unanswered: Sequence[str]
+    steps: Sequence[Mapping[str, Any]]
+    draft: Mapping[str, Any] | None
+    created_at: datetime | None = None
+
+    @property
+    def abstained(self) -> bool:
+        return self.kind in {"unsure", "abstained"}
+
+    @property
+    def short(self) -> str | None:
+        if self.short_start is None or self.short_end is None:
+            return None
+        return self.text[self.short_start : self.short_end]
+
+    @property
+    def notice(self) -> str | None:
+        """Return the message that stands in place of an answer, if there are no passages."""
+        return notice_of(self.intent) if self.kind == "abstained" else None
+
+
+def new_answer_record(answered: AnsweredQuestion) -> AnswerRecord:
+    """Return the record of an answer that has just been made."""
+    answer = answered.answer
+    short_start, short_end = answer.short or (None, None)
+    return AnswerRecord(
+        id=answered.id,
+        question=answer.question,
+        kind=answer.kind,
+        intent=answer.intent,
+        text=answer.text,
+        short_start=short_start,
+        short_end=short_end,
+        confidence=answer.confidence,
+        answerer=answer.answerer,
+        fallback=answer.fallback or None,
+        citations=[cited_quote(citation) for citation in answer.citations],
+        closest=[close_quote(close) for close in answer.closest],
+        disagreement=[close_quote(close) for close in answer.disagreement],
+        unanswered=answer.unanswered,
+        steps=answered.steps,
+        draft=draft_to_json(answered.draft, answer) if answered.draft else None,
+    )
+
+
+def cited_quote(citation: Citation) -> QuoteRecord:
+    """Return the record of a new citation."""
+    start, end = citation.context
+    text, offset = citation.passage.text, citation.passage.start_char
+    return replace(
+        _quote_of(citation),
+        around=Excerpt(text[start - offset : end - offset], start),
+        answer_start=citation.answer_start,
+        answer_end=citation.answer_end,
+        support=citation.support,
+        preview=text[:PREVIEW_CHARS],
+    )
+
+
+def close_quote(close: ClosePassage) -> QuoteRecord:
+    """Return the record of a passage that is shown beside an answer."""
+    start = close.unit_start if close.unit_text else close.start_char
+    return replace(_quote_of(close), around=Excerpt(close.shown_text, start))
+
+
+def _quote_of(quoted: Citation | ClosePassage) -> QuoteRecord:
+    passage = quoted.passage
+    return QuoteRecord(
+        chunk_id=None if passage.is_selected else passage.chunk_id,
+        document_id=None if passage.is_selected else passage.document_id,
+        content_sha256=passage.content_sha256,
+        title=passage.title,
+        source_uri=passage.source_uri,
+        heading_path=passage.heading_path,
+        document_date=passage.document_date or None,
+        chunk_page=passage.page,
+        quote=quoted.quote,
+        start_char=quoted.start_char,
+        end_char=quoted.end_char,
+        score=quoted.score,
+        page_range=quoted.page_range,
+        around=None,
+        standing="selected" if passage.is_selected else "current",
+    )
+
+
+def find_answer_record(answer_id: UUID) -> AnswerRecord:
+    """Return the record of a stored answer.
+
+    Raises:
+        AnswerNotFound: There is no answer with that id.
+    """
+    records = stored_answer_records(models.Answer.objects.shown().filter(pk=answer_id))
+    if not records:
+        raise AnswerNotFound(f"There is no answer {answer_id}.")
+    return records[0]
+
+
+def stored_answer_records(answers: Iterable[models.Answer]) -> list[AnswerRecord]:
+    """Return the records of answers that were read with ``shown``.
+
+    Closest and disagreeing passages whose document was deleted, replaced or re-chunked are left
+    out.
+    """
+    answers = list(answers)
+    passages = read_passages(
+        span for answer in answers for span in (*answer.closest, *answer.disagreement)
+    )
+    return [_stored_record(answer, passages) for answer in answers]
+
+
+def _stored_record(answer: models.Answer, passages: Mapping[SpanKey, ClosePassage]) -> AnswerRecord:
+    closest, disagreement = (
+        [
+            replace(close_quote(passages[key]), score=span["score"])
+            for span in spans
+            if (key := _key_of(span)) in passages
+        ]
+        for spans in (answer.closest, answer.disagreement)
+    )
+    return AnswerRecord(
+        id=str(answer.pk),
+        question=answer.question,
+        kind=answer.kind,
+        intent=answer.intent,
+        text=answer.text,
+        short_start=answer.short_start,
+        short_end=answer.short_end,
+        confidence=answer.confidence,
+        answerer=answer.answerer,
+        fallback=answer.fallback or None,
+        citations=[_stored_quote(citation) for citation in answer.citations.all()],
+        closest=closest,
+        disagreement=disagreement,
+        unanswered=answer.unanswered,
+        steps=answer.steps,
+        draft=answer.draft,
+        created_at=answer.created_at,
+    )
+
+
+def _stored_quote(citation: Any) -> QuoteRecord:
+    """Return the record of a citation that ``CitationQuerySet.compared`` has read."""
+    standing: Standing = "changed"
+    if citation.is_selected:
+        standing = "selected"
+    elif citation.document_id is None:
+        standing = "deleted"
+    elif citation.standing == citation.quote:
+        standing = "current"
+    page_range = PageRange(citation.page, citation.last_page, citation.ocr_confidence)
+    if citation.last_page is None:
+        # Older citations do not store their pages: compute them as long as the version exists.
+        page_range = find_page_range(
+            citation.start_char,
+            citation.end_char,
+            page=citation.page,
+            page_starts=citation.page_starts,
+            scan=citation.packed_scan,
+        )
+    around = citation.surroundings and Excerpt(citation.surroundings, citation.context_start)
+    return QuoteRecord(
+        chunk_id=citation.chunk_id and str(citation.chunk_id),
+        document_id=citation.document_id and str(citation.document_id),
+        content_sha256=citation.content_sha256,
+        title=citation.title,
+        source_uri=shown_uri(citation.source_uri, file_path=citation.file_path),
+        heading_path=citation.heading_path,
+        document_date=citation.document_date or None,
+        chunk_page=citation.page,
+        quote=citation.quote,
+        start_char=citation.start_char,
+        end_char=citation.end_char,
+        score=citation.score,
+        page_range=page_range,
+        around=around or None,
+        standing=standing,
+        answer_start=citation.answer_start,
+        answer_end=citation.answer_end,
+        support=citation.support,
+        preview=citation.preview or "",
+    )
+
+
+_CHUNKS = """
+SELECT place.number, around.id
+  FROM unnest(%s::uuid[], %s::text[], %s::int[], %s::int[]) WITH ORDINALITY
+       AS place (document_id, content_sha256, start_char, end_char, number)
+  JOIN corpus_document d ON d.id = place.document_id AND d.content_sha256 = place.content_sha256
+ CROSS JOIN LATERAL (
+       SELECT c.id FROM corpus_chunk c
+        WHERE c.document_id = d.id
+          AND c.start_char <= place.start_char AND c.end_char >= place.end_char
+        ORDER BY c.ordinal LIMIT 1) around
+"""
+
+
+def read_passages(spans: Iterable[StoredSpan]) -> dict[SpanKey, ClosePassage]:
+    """Return the passages around spans whose version still exists, in four queries.
+
+    Their scores are 0.
+    """
+    keys = list(dict.fromkeys(map(_key_of, spans)))
+    if not keys:
+        return {}
+    chunks, units = read_in_snapshot(lambda: _read_around(keys))
+    passages = add_quote_pages(
+        ClosePassage(
+            passage_of(chunk, score=0.0, similarity=0.0),
+            key.start_char,
+            key.end_char,
+            score=0.0,
+            unit_start=key.unit_start if key in units else 0,
+            unit_text=units.get(key, ""),
+        )
+        for key, chunk in chunks.items()
+    )
+    return dict(zip(chunks, passages, strict=True))
+
+
+def _read_around(keys: Sequence[SpanKey]) -> tuple[dict[SpanKey, Chunk], dict[SpanKey, str]]:
+    """Return the chunks that contain the spans, and the texts of their units."""
+    columns = zip(*(key[:4] for key in keys), strict=True)
+    with connection.cursor() as cursor:
+        cursor.execute(_CHUNKS, [list(column) for column in columns])
+        rows = cursor.fetchall()
+    by_id = Chunk.objects.with_document().in_bulk({chunk_id for _, chunk_id in rows})
+    chunks = {keys[number - 1]: by_id[chunk_id] for number, chunk_id in rows if chunk_id in by_id}
+    whole = [key for key in keys if key.unit_end]
+    slices = read_slices([(*key[:2], key.unit_start, key.unit_end) for key in whole])
+    return chunks, {whole[at]: text for at, text in slices.items()}
+
+
+def _key_of(span: StoredSpan) -> SpanKey:
+    unit_start, unit_end = span.get("unit") or (0, 0)
+    return SpanKey(
+        span["document_id"],
+        span["content_sha256"],
+        span["start_char"],
+        span["end_char"],
+        unit_start,
+        unit_end,
+    )
