@@ -40,7 +40,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pkb.settings")
 django.setup()
 
 from corpus.access.principal import SYSTEM, acting_as
-from corpus.ingestion import Attributes, ingest_text
+from corpus.ingestion.ingest import ingest_submission
+from corpus.ingestion.submission import Attributes, Submission
 from corpus.models import Collection, Document
 from evaluation.datasets import DataSet, GoldDocument, GoldQuestion, read_dataset
 from evaluation.index import index_dataset
@@ -256,7 +257,7 @@ def _ask_beside_copy(change: Change, collection: Collection, moment: datetime) -
     # The stored text may break lines anywhere.
     old = r"\s+".join(map(re.escape, change.old.split()))
     text = re.sub(old, lambda _: change.new, document.raw_text)
-    ingest_text(text, collection=collection, attributes=attributes)
+    ingest_submission(Submission(text, attributes), collection=collection)
     try:
         return _ask(change.question.text, collection)
     finally:

@@ -33,7 +33,8 @@ from accounts.grants import grant_role
 from corpus.access.principal import SYSTEM, Principal, acting_as
 from corpus.catalogue import create_collection
 from corpus.errors import CollectionNotFound
-from corpus.ingestion import Attributes, ingest_text
+from corpus.ingestion.ingest import ingest_submission
+from corpus.ingestion.submission import Attributes, Submission
 from corpus.models import Chunk, Collection, Document
 from corpus.postgres.owner import as_owner
 from qa.answer_question import answer_question
@@ -196,7 +197,7 @@ def make_tenants(count: int) -> None:
             collection = create_collection("notes", embedding_model="hashing-64")
             for part in ("key", "lamp", "boat"):
                 text = f"The {part} of the tower is kept by canary{number}, as the book says."
-                ingest_text(text, collection=collection, attributes=Attributes(title=part))
+                ingest_submission(Submission(text, Attributes(title=part)), collection=collection)
             grant_role(collection, "reader", user=f"u{(number - 1) % count}")
 
 

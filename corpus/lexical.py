@@ -13,7 +13,7 @@ Source: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009.
 import math
 import operator
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import accumulate, combinations, pairwise
@@ -327,6 +327,40 @@ def phrase_condition(text: str, languages: Iterable[str], phrase: type[Phrase]) 
     if ngrams := character_ngrams(text):
         conditions.append(Q(lexemes=phrase(ngrams, language="simple")))
     return reduce(operator.or_, conditions)
+
+
+_OCCURRING = """
+WITH passages AS MATERIALIZED (
+  SELECT to_tsvector(%(language)s::regconfig, text) || to_tsvector('simple', ngrams) AS lexemes
+    FROM unnest(%(texts)s::text[], %(ngrams)s::text[]) AS passage(text, ngrams)
+)
+SELECT phrase.text
+  FROM unnest(%(phrases)s::text[], %(phrase_ngrams)s::text[]) AS phrase(text, ngrams)
+ WHERE EXISTS (SELECT FROM passages
+                WHERE lexemes @@ phraseto_tsquery(%(language)s::regconfig, phrase.text)
+                   OR lexemes @@ phraseto_tsquery('simple', phrase.ngrams))
+"""
+
+
+def find_phrases(
+    phrases: Collection[str], passages: Sequence[str], *, language: str
+) -> frozenset[str]:
+    """Return the phrases of which a passage contains the stemmed words in a row.
+
+    Passages need not be stored; they are compared as the chunks of ``phrase_condition``.
+    """
+    if not phrases:
+        return frozenset()
+    values: dict[str, Any] = {
+        "language": language,
+        "texts": list(passages),
+        "ngrams": list(map(character_ngrams, passages)),
+        "phrases": list(phrases),
+        "phrase_ngrams": list(map(character_ngrams, phrases)),
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_OCCURRING, values)
+        return frozenset(phrase for (phrase,) in cursor.fetchall())
 
 
 class IsAnyOf(Func):

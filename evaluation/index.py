@@ -13,7 +13,8 @@ from django.conf import settings
 from corpus.catalogue import create_collection, delete_collection
 from corpus.chunk_settings import default_chunking
 from corpus.errors import BackendError, DuplicateDocument, EmptyDocument, TextTooShort
-from corpus.ingestion import Attributes, ingest_file, ingest_text
+from corpus.ingestion.ingest import ingest_submission
+from corpus.ingestion.submission import Attributes, Submission, SubmittedFile
 from corpus.models import Collection, Document
 from evaluation.datasets import DataSet, GoldDocument
 from evaluation.overrides import overridden
@@ -111,15 +112,11 @@ def _ingest_document(document: GoldDocument, collection: Collection) -> bool:
     )
     try:
         if document.path:
-            ingest_file(
-                document.path.read_bytes(),
-                filename=document.path.name,
-                collection=collection,
-                attributes=attributes,
-            )
+            file = SubmittedFile(document.path.read_bytes(), document.path.name)
+            ingest_submission(Submission(file, attributes), collection=collection)
         else:
             with _any_length():
-                ingest_text(document.text, collection=collection, attributes=attributes)
+                ingest_submission(Submission(document.text, attributes), collection=collection)
     # Two documents have the same text: one is stored with both ids.
     except DuplicateDocument as exc:
         _add_id(exc.document_id, document.id)

@@ -19,7 +19,7 @@ from corpus.admin.base_admin import (
 )
 from corpus.api.document_views import DocumentResponse
 from corpus.errors import PkbError
-from corpus.ingestion import reingest_document
+from corpus.ingestion.ingest import reingest_document
 from corpus.models import Document
 from corpus.tags import add_tags, remove_tags
 

@@ -1,5 +1,6 @@
 """The endpoint that ingests texts, files and folders, and its serializers."""
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -34,9 +35,10 @@ from corpus.errors import (
     PathNotFound,
     UnprocessableContent,
 )
-from corpus.ingestion import Attributes, StoredDocument, ingest_file, ingest_text
+from corpus.ingestion.ingest import ingest_submission
+from corpus.ingestion.submission import Attributes, IngestOptions, Submission, SubmittedFile
 from corpus.ingestion.web_addresses import ingest_url
-from corpus.models import DEFAULT_COLLECTION, Collection, Document
+from corpus.models import DEFAULT_COLLECTION, Document
 from corpus.models.installation import Installation
 from corpus.tags import normalize_tags
 
@@ -146,35 +148,23 @@ def _ingest(given: dict[str, Any]) -> Response:
         metadata=given["metadata"],
         user_created_at=given["created_at"],
     )
-    if "file" in given:
-        stored = _ingest_upload(given["file"], collection, attributes)
-    elif "url" in given:
+    options = IngestOptions(apply_routing=True, is_awaited=True)
+    if "url" in given:
         stored = ingest_url(
-            given["url"],
-            collection=collection,
-            attributes=attributes,
-            apply_routing=True,
-            is_awaited=True,
+            given["url"], collection=collection, attributes=attributes, options=options
         )
     else:
-        stored = ingest_text(
-            given["text"], collection=collection, attributes=attributes, apply_routing=True
-        )
-    shown = IngestResponse if stored.is_complete else PartialIngestResponse
-    return Response(shown(stored).data, status=201 if stored.is_new else 200)
-
-
-def _ingest_upload(upload: Any, collection: Collection, attributes: Attributes) -> StoredDocument:
-    # Plain text has the limit of `text`, however it is sent.
-    is_plain = upload.content_type == "text/plain"
-    return ingest_file(
-        upload.read(),
-        filename=upload.name or "",
-        media_type=upload.content_type or "",
-        collection=collection,
-        attributes=attributes,
-        max_chars=settings.PKB_MAX_INPUT_CHARS if is_plain else None,
-        keep=settings.PKB_KEEP_ORIGINALS and Installation.objects.owns_files(),
-        apply_routing=True,
-        is_awaited=True,
-    )
+        content: str | SubmittedFile = given.get("text", "")
+        if "file" in given:
+            upload = given["file"]
+            media_type = upload.content_type or ""
+            content = SubmittedFile(upload.read(), upload.name or "", media_type)
+            options = replace(
+                options,
+                # Plain text has the limit of `text`, however it is sent.
+                max_chars=settings.PKB_MAX_INPUT_CHARS if media_type == "text/plain" else None,
+                keep_file=settings.PKB_KEEP_ORIGINALS and Installation.objects.owns_files(),
+            )
+        stored = ingest_submission(Submission(content, attributes, options), collection=collection)
+    response = IngestResponse if stored.is_complete else PartialIngestResponse
+    return Response(response(stored).data, status=201 if stored.is_new else 200)

@@ -33,7 +33,7 @@ from corpus.errors import (
 )
 from corpus.ingestion.file_sync import duplicate_message
 from corpus.ingestion.outcomes import ItemResult, Outcome
-from corpus.ingestion.store import Attributes
+from corpus.ingestion.submission import Attributes
 from corpus.ingestion.web_addresses import (
     FETCHED,
     fetch_metadata,

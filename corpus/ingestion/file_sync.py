@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import transaction
 
 from corpus.errors import BackendError, CollectionNotFound, DuplicateDocument, NoRoomLeft, PkbError
+from corpus.ingestion.document_writer import tags_by_rules
 from corpus.ingestion.file_scan import (
     FileContent,
     FileStillChanging,
@@ -19,7 +20,7 @@ from corpus.ingestion.file_scan import (
 )
 from corpus.ingestion.file_selection import Selection
 from corpus.ingestion.includes import read_with_includes
-from corpus.ingestion.ingest import ingest_file
+from corpus.ingestion.ingest import ingest_submission
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import (
     drop_placeholder,
@@ -27,7 +28,7 @@ from corpus.ingestion.placeholders import (
     mark_gone,
     mark_processing,
 )
-from corpus.ingestion.store import Attributes, tags_by_rules
+from corpus.ingestion.submission import Attributes, IngestOptions, Submission, SubmittedFile
 from corpus.models import Collection, Document
 from corpus.roots.safe_open import SymlinkFound, is_folder
 from corpus.tags import add_tags
@@ -281,16 +282,14 @@ def _ingest(
         file, source=options.source, tags=options.tags, settings_sha256=fingerprint
     )
     try:
-        stored = ingest_file(
-            file.content,
-            filename=file.path.name,
-            collection=collection,
-            attributes=attributes,
+        how = IngestOptions(
             apply_routing=options.apply_routing,
             # A placeholder has no version to replace.
             replacing=known if known is not None and known.content_sha256 else None,
             on_embedding=on_embedding,
         )
+        submitted = SubmittedFile(file.content, file.path.name)
+        stored = ingest_submission(Submission(submitted, attributes, how), collection=collection)
     except DuplicateDocument as exc:
         return _as_duplicate(file, exc.document_id, collection, options)
     if stored.collection != collection.qualified_name:

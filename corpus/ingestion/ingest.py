@@ -1,131 +1,132 @@
-"""Ingest one document: load, normalize, hash, chunk, embed, store."""
+"""Ingest a submission: load, normalize, chunk, route, embed, write."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from hashlib import sha256
 
 from django.conf import settings
-from django.db import transaction
 
 from corpus.embedders import get_embedder
 from corpus.errors import EmptyDocument, TextTooLong, TextTooShort
 from corpus.ingestion.chunking import cut_chunks
-from corpus.ingestion.normal_form import Outline, join_blocks
-from corpus.ingestion.store import (
-    Attributes,
+from corpus.ingestion.document_writer import (
+    DocumentWriter,
     StoredDocument,
     Version,
-    check_document_quota,
     reject_duplicate,
     reject_duplicate_uri,
-    route_by_rules,
-    store_document,
 )
-from corpus.ingestion.uploaded_files import Upload, saved_while_stored
-from corpus.ingestion.vectors import encode_chunks, queue_completion
+from corpus.ingestion.normal_form import Outline, join_blocks
+from corpus.ingestion.submission import Attributes, IngestOptions, Submission
+from corpus.ingestion.uploaded_files import fit_name, saved_while_stored
+from corpus.ingestion.vectors import encode_chunks
 from corpus.loaders import LoaderLimits, load_file
 from corpus.loaders.blocks import Block
-from corpus.models import Collection, Document
+from corpus.models import DEFAULT_COLLECTION, Collection, Document
+from corpus.rules import RuleSubject, active_rules, matching_rules_of_new
 from corpus.telemetry import Step, ingest_latency_ms, ingest_requests, measured, span
+from corpus.user_quotas import check_quota
 
-# Most characters for each stored one: normalization removes white space and joins letter parts.
+# Maximum characters for each stored one: normalization removes white space and joins letter parts.
 # Longer texts are rejected before normalization.
-MOST_SHRINKING = 4
+MAX_SHRINKING = 4
 # Scanned pages that OCR reads within a request: about two minutes (docs/decisions/0039).
 AWAITED_SCANS = 40
 
 
-def ingest_text(
-    text: str, *, collection: Collection, attributes: Attributes, apply_routing: bool = False
-) -> StoredDocument:
-    """Ingest a text; replace the stored version of its ``source_uri``.
+def ingest_submission(submission: Submission, *, collection: Collection) -> StoredDocument:
+    """Ingest a submission, and replace the stored version of its ``source_uri``.
 
-    Args:
-        apply_routing: Rules choose the collection of a new document of the default collection.
+    No lock is held while a model computes.
 
     Raises:
-        TextTooShort, TextTooLong: Its length after normalization is out of bounds.
+        TextTooShort, TextTooLong: The length of the normalized text is out of bounds. A file has
+            no minimum length.
         BinaryText: It is not a text.
+        UnsupportedMediaType: No loader reads the file.
+        UnreadableFile: The file is broken, encrypted or hostile.
+        EmptyDocument: The file contains no text.
+        TooLarge: The file has too many scanned pages for a request.
         DuplicateDocument: The collection has this content already.
         NoRoomLeft: The collection's owner has reached a quota.
         BackendError: The embedder cannot count tokens; nothing was written. If it only fails to
             embed, the document is stored and a job adds the vectors.
     """
-    with _traced(collection):
-        # Before any work: the text may be as long as a request body.
-        _check_length(text, 0, MOST_SHRINKING * settings.PKB_MAX_INPUT_CHARS)
-        with span(Step.NORMALIZE):
-            normal, outline = join_blocks([Block(text)])
-        _check_length(normal, settings.PKB_MIN_INPUT_CHARS, settings.PKB_MAX_INPUT_CHARS)
-        return _ingest(
-            normal,
-            outline,
-            collection=collection,
-            attributes=attributes,
-            apply_routing=apply_routing,
+    options = submission.options
+    with (
+        measured(
+            ingest_requests, ingest_latency_ms, model=collection.embedding_model, route="ingest"
+        ),
+        span(Step.INGEST, collection=collection.name),
+    ):
+        text, outline, attributes = load(submission)
+        version = _cut(text, outline, attributes.title, collection, options.replacing)
+        if options.apply_routing:
+            target = _route(submission, version, attributes, collection)
+            if target is not None:
+                collection = target
+                version = _cut(text, outline, attributes.title, collection)
+        # Checked before embedding, and again in the transaction.
+        check_quota(
+            collection,
+            size_bytes=attributes.size_bytes,
+            source_uri=attributes.source_uri,
+            replacing=options.replacing,
         )
+        options.on_embedding()
+        embedder = get_embedder(collection.embedding_model)
+        encoded = encode_chunks(version.chunks, embedder=embedder)
+        saved = (
+            saved_while_stored(submission.upload.content, name=submission.upload.name)
+            if submission.upload
+            else nullcontext(attributes.kept_file)
+        )
+        with saved as kept_file:
+            return DocumentWriter(
+                version,
+                replace(attributes, kept_file=kept_file),
+                collection,
+                encoded,
+                replacing=options.replacing,
+                apply_rules=options.apply_rules,
+            ).write()
 
 
-def ingest_file(
-    content: bytes,
-    *,
-    filename: str,
-    media_type: str = "",
-    collection: Collection,
-    attributes: Attributes,
-    max_chars: int | None = None,
-    keep: bool = False,
-    apply_routing: bool = False,
-    is_awaited: bool = False,
-    replacing: Document | None = None,
-    on_embedding: Callable[[], None] = lambda: None,
-) -> StoredDocument:
-    """Ingest a file; its own metadata fills the attributes that are not given.
-
-    Args:
-        max_chars: Maximum length of its text, by default ``PKB_MAX_FILE_CHARS``.
-        keep: Store the bytes as an upload, as long as this version exists.
-        apply_routing: As ``ingest_text``.
-        is_awaited: A request waits: reject files with more than ``AWAITED_SCANS`` scanned pages.
-        replacing: The document to replace, even with the same content.
-        on_embedding: Called before the chunks are embedded.
+def load(submission: Submission) -> tuple[str, Outline, Attributes]:
+    """Return the normalized text with its outline, and the attributes with those of a file.
 
     Raises:
-        UnsupportedMediaType: No loader reads it.
-        UnreadableFile: It is broken, encrypted or hostile.
-        EmptyDocument: It contains no text.
-        TooLarge: It has too many scanned pages for a request.
-        TextTooLong, BinaryText, DuplicateDocument, NoRoomLeft, BackendError: As ``ingest_text``.
+        PkbError: As ``ingest_submission``, for the text or file itself.
     """
-    with _traced(collection):
+    content, attributes, options = submission.content, submission.attributes, submission.options
+    if isinstance(content, Document):
+        text, outline = content.raw_text, Outline.from_json(content.outline)
+    elif isinstance(content, str):
+        # Before any work: the text may be as long as a request body.
+        _check_length(content, 0, MAX_SHRINKING * settings.PKB_MAX_INPUT_CHARS)
+        with span(Step.NORMALIZE):
+            text, outline = join_blocks([Block(content)])
+        _check_length(text, settings.PKB_MIN_INPUT_CHARS, settings.PKB_MAX_INPUT_CHARS)
+    else:
         with span(Step.LOAD):
-            loaded, found_type = load_file(
-                content,
-                filename=filename,
-                media_type=media_type,
-                limits=loader_limits(is_awaited=is_awaited),
+            loaded, media_type = load_file(
+                content.content,
+                filename=content.name,
+                media_type=content.media_type,
+                limits=loader_limits(is_awaited=options.is_awaited),
             )
         with span(Step.NORMALIZE):
-            normal, outline = join_blocks(loaded.blocks)
-        # Texts have a minimum length, files do not.
-        if not normal:
-            raise EmptyDocument(f"{filename or 'The file'} holds no text.")
-        _check_length(normal, 1, max_chars or settings.PKB_MAX_FILE_CHARS)
-        if keep:
-            attributes = replace(attributes, file_hash=sha256(content).hexdigest())
-        return _ingest(
-            normal,
-            outline,
-            collection=collection,
-            attributes=attributes.filled_from(
-                loaded, media_type=found_type, size_bytes=len(content)
-            ),
-            upload=Upload(content, filename) if keep else None,
-            apply_routing=apply_routing,
-            replacing=replacing,
-            on_embedding=on_embedding,
+            text, outline = join_blocks(loaded.blocks)
+        if not text:
+            raise EmptyDocument(f"{content.name or 'The file'} holds no text.")
+        _check_length(text, 1, options.max_chars or settings.PKB_MAX_FILE_CHARS)
+        attributes = attributes.filled_from(
+            loaded, media_type=media_type, size_bytes=len(content.content)
         )
+        if options.keep_file:
+            attributes = replace(attributes, file_hash=sha256(content.content).hexdigest())
+    size_bytes = attributes.size_bytes or len(text.encode())
+    return text, outline, replace(attributes, size_bytes=size_bytes)
 
 
 def reingest_document(document: Document) -> StoredDocument:
@@ -134,15 +135,9 @@ def reingest_document(document: Document) -> StoredDocument:
     Raises:
         BackendError: The embedder failed; the old chunks stay.
     """
-    with _traced(document.collection):
-        return _ingest(
-            document.raw_text,
-            Outline.from_json(document.outline),
-            collection=document.collection,
-            attributes=Attributes.of(document),
-            replacing=document,
-            by_rules=False,
-        )
+    options = IngestOptions(replacing=document, apply_rules=False)
+    submission = Submission(document, Attributes.of(document), options)
+    return ingest_submission(submission, collection=document.collection)
 
 
 def move_to_collection(document: Document, collection: Collection) -> None:
@@ -159,25 +154,8 @@ def move_to_collection(document: Document, collection: Collection) -> None:
         reject_duplicate_uri(collection, document.source_uri)
         Document.objects.filter(pk=document.pk).update(collection=collection)
         return
-    with _traced(collection):
-        _ingest(
-            document.raw_text,
-            Outline.from_json(document.outline),
-            collection=collection,
-            attributes=Attributes.of(document),
-            replacing=document,
-            by_rules=False,
-        )
-
-
-@contextmanager
-def _traced(collection: Collection) -> Iterator[None]:
-    model = collection.embedding_model
-    with (
-        measured(ingest_requests, ingest_latency_ms, model=model, route="ingest"),
-        span(Step.INGEST, collection=collection.name),
-    ):
-        yield
+    options = IngestOptions(replacing=document, apply_rules=False)
+    ingest_submission(Submission(document, Attributes.of(document), options), collection=collection)
 
 
 def loader_limits(*, is_awaited: bool = False) -> LoaderLimits:
@@ -192,57 +170,17 @@ def loader_limits(*, is_awaited: bool = False) -> LoaderLimits:
     )
 
 
-def _check_length(text: str, least: int, most: int) -> None:
-    if len(text) < least:
-        raise TextTooShort(f"{len(text)} characters; at least {least} are required.")
-    if len(text) > most:
-        raise TextTooLong(f"{len(text):,} characters; at most {most:,} are allowed.")
-
-
-def _ingest(
-    text: str,
-    outline: Outline,
-    *,
-    collection: Collection,
-    attributes: Attributes,
-    upload: Upload | None = None,
-    apply_routing: bool = False,
-    replacing: Document | None = None,
-    by_rules: bool = True,
-    on_embedding: Callable[[], None] = lambda: None,
-) -> StoredDocument:
-    """Chunk and embed a text, then store it; a slow model holds no lock."""
-    version = _cut(text, outline, attributes.title, collection=collection, replacing=replacing)
-    if upload is not None:
-        attributes = replace(attributes, kept_file=upload.expected_path)
-    if apply_routing and (target := route_by_rules(version, collection, attributes)) is not None:
-        collection = target
-        version = _cut(text, outline, attributes.title, collection=collection)
-    # Checked before embedding, and again in the transaction.
-    check_document_quota(version, attributes, collection=collection, replacing=replacing)
-    on_embedding()
-    embedder = get_embedder(collection.embedding_model)
-    encoded = encode_chunks(version.chunks, embedder=embedder)
-    kept = saved_while_stored(upload) if upload else nullcontext("")
-    with kept as kept_file, transaction.atomic():
-        stored = store_document(
-            version,
-            collection=collection,
-            attributes=replace(attributes, kept_file=kept_file or attributes.kept_file),
-            encoded=encoded,
-            replacing=replacing,
-            by_rules=by_rules,
-        )
-        if not stored.is_complete:
-            queue_completion(stored.document_id, collection=collection)
-    return stored
+def _check_length(text: str, minimum: int, maximum: int) -> None:
+    if len(text) < minimum:
+        raise TextTooShort(f"{len(text)} characters; at least {minimum} are required.")
+    if len(text) > maximum:
+        raise TextTooLong(f"{len(text):,} characters; at most {maximum:,} are allowed.")
 
 
 def _cut(
     text: str,
     outline: Outline,
     title: str,
-    *,
     collection: Collection,
     replacing: Document | None = None,
 ) -> Version:
@@ -250,9 +188,42 @@ def _cut(
     with span(Step.HASH):
         content_sha256 = sha256(text.encode()).hexdigest()
     reject_duplicate(collection, content_sha256, replacing=replacing)
-    embedder = get_embedder(collection.embedding_model)
     with span(Step.CHUNKING):
         chunks = cut_chunks(
-            text, title=title, outline=outline, collection=collection, embedder=embedder
+            text,
+            title=title,
+            outline=outline,
+            collection=collection,
+            embedder=get_embedder(collection.embedding_model),
         )
     return Version(text, outline, content_sha256, chunks)
+
+
+def _route(
+    submission: Submission, version: Version, attributes: Attributes, collection: Collection
+) -> Collection | None:
+    """Return the collection that a rule gives to a new document of the default one, if any.
+
+    A new version of a document stays in its collection. Rules match the words of chunks, as they
+    do for stored documents.
+    """
+    if collection.name != DEFAULT_COLLECTION:
+        return None
+    rules = [each for each in active_rules() if each.collection not in {"", DEFAULT_COLLECTION}]
+    if not rules:
+        return None
+    at_uri = Document.objects.stored().filter(source_uri=attributes.source_uri)
+    if attributes.source_uri and at_uri.filter(collection=collection).exists():
+        return None
+    subject = RuleSubject(
+        collection=collection,
+        title=attributes.title,
+        metadata=attributes.metadata,
+        file_path=attributes.file_path,
+        source_uri=attributes.source_uri,
+        upload_name=fit_name(submission.upload.name) if submission.upload else "",
+    )
+    passages = [f"{chunk.context} {chunk.text}" for chunk in version.chunks]
+    writable = Collection.objects.writable()
+    matches = matching_rules_of_new(subject, rules, passages=passages)
+    return next(filter(None, (writable.find(rule.collection) for rule in matches)), None)

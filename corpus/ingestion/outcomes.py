@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from corpus.ingestion.store import StoredDocument
+    from corpus.ingestion.document_writer import StoredDocument
 
 
 class Outcome(StrEnum):

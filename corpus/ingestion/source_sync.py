@@ -20,13 +20,21 @@ from corpus.errors import (
     UnreadableFile,
     UnsupportedMediaType,
 )
+from corpus.ingestion.document_writer import StoredDocument
 from corpus.ingestion.file_scan import error_reason
 from corpus.ingestion.file_sync import duplicate_message
-from corpus.ingestion.ingest import ingest_file
+from corpus.ingestion.ingest import ingest_submission
 from corpus.ingestion.normal_form import clean_json
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import store_failure
-from corpus.ingestion.store import Attributes, StoredDocument, clean_attribute, valid_tags
+from corpus.ingestion.submission import (
+    Attributes,
+    IngestOptions,
+    Submission,
+    SubmittedFile,
+    clean_attribute,
+    valid_tags,
+)
 from corpus.models import Collection, Document
 from corpus.querysets import DocumentQuerySet
 from corpus.sources.source import EntryContent, EntryFile
@@ -85,7 +93,7 @@ def ingest_entry(uri: str, reading: EntryContent, *, mirror: Mirror) -> ItemResu
 
     Raises:
         PkbError: The entry cannot be ingested.
-        NoRoomLeft: As ``ingest_text``, also for attachments.
+        NoRoomLeft: As ``ingest_submission``, also for attachments.
     """
     attached_files = [
         _attach(each, part, uri, mirror) for each, part in reading.attached_files.items()
@@ -144,21 +152,17 @@ def _store(uri: str, part: EntryFile, source_ref: Mapping[str, str], mirror: Mir
         Document.objects.filter(pk=known.pk).update(metadata=metadata)
         return ItemResult(Outcome.UNCHANGED, str(known.pk), known.chunk_count)
 
-    def ingest(replacing: Document | None) -> StoredDocument:
-        return ingest_file(
-            part.content,
-            filename=part.filename,
-            media_type=part.media_type,
-            collection=mirror.collection,
-            attributes=attributes,
-            replacing=replacing,
-            on_embedding=mirror.on_embedding,
+    def store(replacing: Document | None) -> StoredDocument:
+        file = SubmittedFile(part.content, part.filename, part.media_type)
+        options = IngestOptions(replacing=replacing, on_embedding=mirror.on_embedding)
+        return ingest_submission(
+            Submission(file, attributes, options), collection=mirror.collection
         )
 
     try:
-        stored = ingest(known if known and known.content_sha256 else None)
+        stored = store(known if known and known.content_sha256 else None)
     except DuplicateDocument as exc:
-        return _settle_duplicate(uri, exc.document_id, ingest, mirror)
+        return _settle_duplicate(uri, exc.document_id, store, mirror)
     return _result(Outcome.ADDED if stored.is_new else Outcome.REPLACED, stored)
 
 
@@ -176,7 +180,7 @@ def _is_same(known: Document, attributes: Attributes) -> bool:
 def _settle_duplicate(
     uri: str,
     holder_id: str,
-    ingest: Callable[[Document | None], StoredDocument],
+    store: Callable[[Document | None], StoredDocument],
     mirror: Mirror,
 ) -> ItemResult:
     """Return the result of duplicate content; take over its document if that entry is gone."""
@@ -185,7 +189,7 @@ def _settle_duplicate(
     mirror.at(uri).exclude(pk=holder_id).only("pk", "collection").delete()
     source_ref = source_ref_of(holder.metadata if holder else None)
     if source_ref["source"] == mirror.source and not mirror.is_listed(source_ref["entry"]):
-        return _result(Outcome.RENAMED, ingest(holder))
+        return _result(Outcome.RENAMED, store(holder))
     return ItemResult(Outcome.UNCHANGED, holder_id, reason=duplicate_message(holder_id))
 
 

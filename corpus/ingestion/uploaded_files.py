@@ -10,7 +10,6 @@ import shutil
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -47,7 +46,7 @@ def save_upload(parts: Iterable[bytes], *, name: str) -> Path:
         OSError: The disk is full; nothing is left of the file.
     """
     path = (
-        uploads_folder() / f"{_folder_prefix()}{uuid.uuid4().hex[_PREFIX_CHARS:]}" / _fit_name(name)
+        uploads_folder() / f"{_folder_prefix()}{uuid.uuid4().hex[_PREFIX_CHARS:]}" / fit_name(name)
     )
     uploads_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
     with ExitStack() as undo:
@@ -114,28 +113,15 @@ def delete_dropped_files(*, should_stop: Callable[[], bool]) -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class Upload:
-    """A file to store with its document."""
-
-    content: bytes
-    name: str
-
-    @property
-    def expected_path(self) -> str:
-        """Return the later ``Document.kept_file``, except for the name of the folder."""
-        return f"{'0' * 32}/{_fit_name(self.name)}"
-
-
 @contextmanager
-def saved_while_stored(upload: Upload) -> Iterator[str]:
-    """Save a file; delete it if the block fails.
+def saved_while_stored(content: bytes, *, name: str) -> Iterator[str]:
+    """Save an uploaded file; delete it if the block fails.
 
     Yields:
         The value of ``Document.kept_file``.
     """
     with ExitStack() as undo:
-        path = save_upload([upload.content], name=upload.name)
+        path = save_upload([content], name=name)
         undo.callback(delete_upload, path)
         try:
             yield str(path.relative_to(uploads_folder()))
@@ -221,7 +207,7 @@ def _paths_by_document() -> Iterator[tuple[str, Path, Q]]:
         yield str(key), Path(path), Q(file_path=path)
 
 
-def _fit_name(name: str) -> str:
+def fit_name(name: str) -> str:
     """Return the name with characters and a length that every file system allows."""
     fit = _UNFIT.sub("_", name).strip(". ") or "file"
     stem, dot, ending = fit.rpartition(".")

@@ -9,8 +9,9 @@ from urllib.parse import unquote, urldefrag, urlsplit
 from django.conf import settings
 
 from corpus.errors import DuplicateDocument
-from corpus.ingestion.ingest import ingest_file
-from corpus.ingestion.store import Attributes, StoredDocument
+from corpus.ingestion.document_writer import StoredDocument
+from corpus.ingestion.ingest import ingest_submission
+from corpus.ingestion.submission import Attributes, IngestOptions, Submission, SubmittedFile
 from corpus.models import Collection, Document
 from corpus.public_web import FetchResult, fetch
 
@@ -25,20 +26,16 @@ def ingest_url(
     *,
     collection: Collection,
     attributes: Attributes,
-    apply_routing: bool = False,
-    is_awaited: bool = False,
+    options: IngestOptions | None = None,
 ) -> StoredDocument:
     """Ingest a page or file from the internet; replace the stored version of the URL.
 
     An unchanged file is not downloaded again if the server reports so, and never loaded again.
 
-    Args:
-        apply_routing, is_awaited: As ``ingest_file``.
-
     Raises:
         DuplicateDocument: It is stored and has not changed.
         FetchingOff, NotFetched: As ``corpus.public_web.fetch``, within ``FETCH_TIMEOUT_S``.
-        PkbError: It cannot be ingested, as ``ingest_file``.
+        PkbError: It cannot be ingested, as ``ingest_submission``.
     """
     url, _ = urldefrag(url.strip())
     before = find_by_url(url, collection=collection)
@@ -54,8 +51,7 @@ def ingest_url(
         before=before,
         collection=collection,
         attributes=attributes,
-        apply_routing=apply_routing,
-        is_awaited=is_awaited,
+        options=options,
     )
 
 
@@ -74,8 +70,7 @@ def store_fetched(
     before: Document | None,
     collection: Collection,
     attributes: Attributes,
-    apply_routing: bool = False,
-    is_awaited: bool = False,
+    options: IngestOptions | None = None,
 ) -> StoredDocument:
     """Ingest the response of a URL and replace ``before``; None means not modified.
 
@@ -88,19 +83,15 @@ def store_fetched(
     assert fetched is not None  # noqa: S101  (only a known URL is unmodified)
     # The file name of a web page says nothing about its type.
     name = "" if is_page(fetched) else unquote(PurePosixPath(urlsplit(fetched.url).path).name)
-    return ingest_file(
-        fetched.content,
-        filename=name,
-        media_type=fetched.media_type,
-        collection=collection,
-        apply_routing=apply_routing,
-        is_awaited=is_awaited,
-        attributes=replace(
-            attributes,
-            source_uri=url,
-            file_hash=file_hash,
-            metadata={**attributes.metadata, FETCHED: fetch_metadata(fetched)},
-        ),
+    attributes = replace(
+        attributes,
+        source_uri=url,
+        file_hash=file_hash,
+        metadata={**attributes.metadata, FETCHED: fetch_metadata(fetched)},
+    )
+    file = SubmittedFile(fetched.content, name, fetched.media_type)
+    return ingest_submission(
+        Submission(file, attributes, options or IngestOptions()), collection=collection
     )
 
 

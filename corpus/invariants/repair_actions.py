@@ -12,8 +12,9 @@ from django.db import connection, transaction
 from corpus.embedders import get_embedder
 from corpus.errors import PkbError
 from corpus.ingestion.chunking import cut_chunks
+from corpus.ingestion.document_writer import DocumentWriter, Version, lock_names
 from corpus.ingestion.normal_form import Outline
-from corpus.ingestion.store import Attributes, Version, lock_names, store_document
+from corpus.ingestion.submission import Attributes
 from corpus.ingestion.vectors import Encoded, queue_completion
 from corpus.invariants import counts
 from corpus.invariants.batches import VECTORS
@@ -72,7 +73,7 @@ def rechunk_document(document_id: UUID) -> str:
     )  # fmt: skip
     version = Version(document.raw_text, outline, document.content_sha256, chunks)
     with transaction.atomic():
-        # In the order of ``store_document``: first the names, then the row.
+        # In the order of ``DocumentWriter``: first the names, then the row.
         lock_names(document.collection, document.source_uri, document.content_sha256)
         locked = _locked(document_id)
         if (locked.content_sha256, locked.title) != (version.content_sha256, document.title):
@@ -82,16 +83,14 @@ def rechunk_document(document_id: UUID) -> str:
             [chunk.input_sha256 for chunk in chunks], model=locked.collection.embedding_model
         )
         words = _drop_wrong_chunks(locked)
-        stored = store_document(
+        DocumentWriter(
             version,
-            collection=locked.collection,
-            attributes=Attributes.of(locked),
-            encoded=Encoded(locked.collection.embedding_model, known, frozenset()),
+            Attributes.of(locked),
+            locked.collection,
+            Encoded(locked.collection.embedding_model, known, frozenset()),
             replacing=locked,
-            by_rules=False,
-        )
-        if not stored.is_complete:
-            queue_completion(stored.document_id, collection=locked.collection)
+            apply_rules=False,
+        ).write()
         for collection_id, lexemes in words.items():
             drop_unused_words(lexemes, collection_id=collection_id)
     return f"document {document_id} was cut anew"

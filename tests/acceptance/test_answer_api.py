@@ -8,13 +8,19 @@ from django.conf import settings
 from django.urls import reverse
 from rest_framework.test import APIClient
 
-from corpus.ingestion.ingest import ingest_file
-from corpus.ingestion.store import Attributes
+from corpus.ingestion.submission import Attributes
 from corpus.models import Collection, Document
 from qa.configuration_hash import configuration_sha256
 from qa.models import Answer
 from qa.notices import GREETING, NOTHING_NEAR
-from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest, long_text
+from tests.support.documents import (
+    BAKERY,
+    LIGHTHOUSE,
+    LIGHTHOUSE_QUESTION,
+    Ingest,
+    ingest_file,
+    long_text,
+)
 
 pytestmark = pytest.mark.django_db
 

@@ -125,7 +125,7 @@ def test_what_a_file_says_of_itself_is_cleaned_like_its_text(
 
 
 def test_a_pdf_s_title_with_a_nul_is_stored_without(ingest: Ingest) -> None:
-    from corpus.ingestion import Attributes  # noqa: PLC0415
+    from corpus.ingestion.submission import Attributes  # noqa: PLC0415
     from corpus.loaders.blocks import Block, LoadedDocument  # noqa: PLC0415
 
     loaded = LoadedDocument(
@@ -134,11 +134,11 @@ def test_a_pdf_s_title_with_a_nul_is_stored_without(ingest: Ingest) -> None:
         metadata={"au\x00thor": ["I\x1bda", float("inf")], "deep": nested(900)},
         tags=("sea\x00", "x" * 65),
     )
-    filled = Attributes().filled_from(loaded, media_type="application/pdf")
+    filled = Attributes().filled_from(loaded, media_type="application/pdf", size_bytes=9)
     assert (filled.title, filled.tags) == ("Coast guide", ("sea",))
     assert filled.metadata["author"] == ["Ida", None]
     document = Document.objects.get(pk=ingest(LIGHTHOUSE).document_id)
-    filled.write_to(document)
+    document.title, document.metadata = filled.title, dict(filled.metadata)
     document.save()
     document.refresh_from_db()
     assert document.title == "Coast guide"

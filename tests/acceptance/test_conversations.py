@@ -13,7 +13,8 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from corpus.catalogue import delete_document
-from corpus.ingestion import Attributes, StoredDocument, ingest_text
+from corpus.ingestion.document_writer import StoredDocument
+from corpus.ingestion.submission import Attributes
 from corpus.models import Chunk, Collection
 from qa import models
 from qa.answer_store import record_answer
@@ -36,6 +37,7 @@ from tests.support.documents import (
     SHORT_ANSWER,
     UNSURE_ANSWER,
     Ingest,
+    ingest_text,
 )
 
 pytestmark = pytest.mark.django_db

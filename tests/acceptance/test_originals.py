@@ -14,8 +14,9 @@ from django.test import Client
 from corpus.catalogue import create_collection, delete_document
 from corpus.endpoints import Cost
 from corpus.errors import DuplicateDocument
-from corpus.ingestion import Attributes, ingest_file, reingest_document
 from corpus.ingestion.file_scan import read_file
+from corpus.ingestion.ingest import reingest_document
+from corpus.ingestion.submission import Attributes
 from corpus.ingestion.uploaded_files import ORPHAN_AGE_S, save_upload
 from corpus.invariants import find_violations
 from corpus.jobs.run import run_job_slice
@@ -23,7 +24,7 @@ from corpus.models import Collection, Document
 from pkb.http.endpoint_lookup import find_endpoint
 from qa.retention import purge
 from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
-from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest
+from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_file
 from tests.unit.loaders.sample_files import Pdf
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
@@ -230,7 +231,7 @@ def test_a_file_whose_transaction_fails_is_not_kept(
             filename="a.txt",
             collection=collection,
             attributes=Attributes(),
-            keep=True,
+            keep_file=True,
             on_embedding=be_sooner,
         )
     assert list(uploads.iterdir()) == []

@@ -77,9 +77,9 @@ def test_all_uploads_go_with_their_collection(
     ],
 )
 def test_a_name_is_made_fit(client: Client, uploads: Path, name: str, kept: str) -> None:
-    from corpus.ingestion.uploaded_files import _fit_name  # noqa: PLC0415
+    from corpus.ingestion.uploaded_files import fit_name  # noqa: PLC0415
 
-    assert _fit_name(Path(name).name if "/" in name else name) == kept
+    assert fit_name(Path(name).name if "/" in name else name) == kept
 
 
 def test_a_file_must_be_sent(client: Client, uploads: Path) -> None:

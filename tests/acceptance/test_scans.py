@@ -8,14 +8,15 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from corpus.ingestion import ingest, ingest_file, reingest_document
 from corpus.ingestion.file_scan import read_file
+from corpus.ingestion.ingest import reingest_document
 from corpus.ingestion.normal_form import Outline
-from corpus.ingestion.store import Attributes
+from corpus.ingestion.submission import Attributes
 from corpus.models import Collection, Document
 from qa import models
 from qa.answer_record import find_answer_record
 from qa.api.serializers import StoredCitation
+from tests.support.documents import ingest_file
 from tests.unit.loaders.scanned_files import SENTENCES, packed, picture_of_text
 from web.answer_presenter import OCR_UNSURE, read_turns
 
@@ -104,7 +105,7 @@ def test_a_scan_is_shown_as_one_with_its_quotes_marked_on_the_page(
 def test_a_request_waits_for_few_scanned_pages_only(
     client: Client, collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ingest, "AWAITED_SCANS", 0)
+    monkeypatch.setattr("corpus.ingestion.ingest.AWAITED_SCANS", 0)
     file = SimpleUploadedFile("a.png", packed(picture_of_text(), "PNG"), "image/png")
     reply = client.post("/ingest", {"file": file, "collection": collection.name})
     assert (reply.status_code, reply.json()["error"]) == (413, "too_large")

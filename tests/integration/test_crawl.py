@@ -14,7 +14,7 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 from corpus.catalogue import create_collection, delete_collection
 from corpus.crawl import fetcher
 from corpus.crawl.frontier import select_links
-from corpus.ingestion import move_to_collection
+from corpus.ingestion.ingest import move_to_collection
 from corpus.invariants import find_violations
 from corpus.jobs import run as run_of_jobs
 from corpus.jobs.run import run_job_slice

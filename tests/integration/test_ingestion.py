@@ -7,10 +7,11 @@ import pytest
 
 from corpus.embedders import get_embedder
 from corpus.errors import BackendError, BinaryText, DuplicateDocument, TextTooLong, TextTooShort
-from corpus.ingestion import Attributes, ingest_file, reingest_document
+from corpus.ingestion.ingest import reingest_document
+from corpus.ingestion.submission import Attributes
 from corpus.invariants import find_violations
 from corpus.models import Chunk, Collection, Document, Embedding
-from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, long_text
+from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_file, long_text
 
 pytestmark = pytest.mark.django_db
 

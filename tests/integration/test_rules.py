@@ -9,25 +9,28 @@ from django.db import transaction
 
 from corpus.catalogue import create_collection
 from corpus.errors import InvalidInput, RuleIsSet
-from corpus.ingestion import Attributes, ingest_file, ingest_text, reingest_document
+from corpus.ingestion.ingest import reingest_document
+from corpus.ingestion.submission import Attributes
 from corpus.invariants import find_violations
 from corpus.jobs.kinds.edit_job import start_tagging
 from corpus.jobs.run import run_job_slice
 from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Chunk, Collection, Document, Rule
 from corpus.rules import (
+    RuleSubject,
     add_rule,
     all_rules,
     change_rule,
     delete_rule,
     matching_documents,
     matching_rules,
+    matching_rules_of_new,
     preview_rule,
     save_configured_rules,
 )
 from corpus.rules.conditions import validate_rule
 from corpus.tags import change_tags
-from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest
+from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_file, ingest_text
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
 
@@ -75,6 +78,20 @@ def take_in(collection: Collection, tmp_path: Path) -> dict[str, UUID]:
     return {**keys, "file": Document.objects.exclude(file_path="").get().pk}
 
 
+def rules_of_values(document: Document, rules: list[Rule]) -> list[Rule]:
+    """The rules that match a document's values, as if it were not stored yet."""
+    subject = RuleSubject(
+        collection=document.collection,
+        title=document.title,
+        metadata=document.metadata,
+        file_path=document.file_path,
+        source_uri=document.source_uri,
+        upload_name="",
+    )
+    passages = [f"{chunk.context} {chunk.text}" for chunk in document.chunks.all()]
+    return matching_rules_of_new(subject, rules, passages=passages)
+
+
 CASES: list[tuple[dict[str, Any], set[str]]] = [
     ({"path": "https://a.example/*"}, {"coast"}),
     ({"path": "sea/50%_off"}, {"coast"}),
@@ -112,10 +129,14 @@ def test_a_rule_is_about_the_same_whether_it_comes_in_or_is_there(
     there = [set(matching_documents(each).values_list("pk", flat=True)) for each in tried]
     assert [{name for name, key in keys.items() if key in found} for found in there] == wanted
     coming: list[set[str]] = [set() for _ in CASES]
+    routed: list[set[str]] = [set() for _ in CASES]
     for name, key in keys.items():
-        for held in matching_rules(Document.objects.get(pk=key), tried):
+        document = Document.objects.get(pk=key)
+        for held in matching_rules(document, tried):
             coming[tried.index(held)].add(name)
-    assert coming == wanted
+        for held in rules_of_values(document, tried):
+            routed[tried.index(held)].add(name)
+    assert coming == routed == wanted
 
 
 def test_a_rule_of_the_operator_sees_whole_paths(collection: Collection, tmp_path: Path) -> None:

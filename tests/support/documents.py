@@ -4,7 +4,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from corpus.ingestion import Attributes, StoredDocument, ingest_text
+from corpus.ingestion.document_writer import StoredDocument
+from corpus.ingestion.ingest import ingest_submission
+from corpus.ingestion.submission import Attributes, IngestOptions, Submission, SubmittedFile
 from corpus.models import Collection
 from qa.answer_question import AnsweredQuestion
 from qa.answer_record import AnswerRecord, new_answer_record
@@ -40,6 +42,21 @@ def long_text(paragraph_count: int = 6) -> str:
             )
         )
     return "\n\n".join(paragraphs)
+
+
+def ingest_text(
+    text: str, *, collection: Collection, attributes: Attributes, **options: Any
+) -> StoredDocument:
+    submission = Submission(text, attributes, IngestOptions(**options))
+    return ingest_submission(submission, collection=collection)
+
+
+def ingest_file(
+    content: bytes, *, filename: str, collection: Collection, attributes: Attributes, **options: Any
+) -> StoredDocument:
+    file = SubmittedFile(content, filename)
+    submission = Submission(file, attributes, IngestOptions(**options))
+    return ingest_submission(submission, collection=collection)
 
 
 def ingest_text_of(collection: Collection) -> Ingest:

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from corpus.catalogue import delete_document
 from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import DocumentNotFound
-from corpus.ingestion import reingest_document
+from corpus.ingestion.ingest import reingest_document
 from corpus.ingestion.normal_form import Outline, find_runs, least_confidence
 from corpus.ingestion.original_files import has_pages
 from corpus.loaders.labels import LINE_LEVEL

@@ -12,7 +12,8 @@ from corpus.catalogue import create_collection, get_or_create_collection
 from corpus.chunk_settings import default_chunking
 from corpus.embedders import embedders
 from corpus.endpoints import BodySize, Cost, Endpoint, endpoint
-from corpus.ingestion import Attributes, ingest_text
+from corpus.ingestion.ingest import ingest_submission
+from corpus.ingestion.submission import Attributes, IngestOptions, Submission
 from corpus.jobs.uploads import start_upload
 from corpus.lexical import LANGUAGES
 from corpus.loaders.registry import FORMATS
@@ -203,9 +204,8 @@ def paste(request: HttpRequest) -> HttpResponse:
     given = PasteForm.read(request.POST)
     attributes = Attributes(source="note", title=given["title"], tags=given["tags"])
     collection = get_or_create_collection(given["collection"])
-    stored = ingest_text(
-        given["text"], collection=collection, attributes=attributes, apply_routing=True
-    )
+    submission = Submission(given["text"], attributes, IngestOptions(apply_routing=True))
+    stored = ingest_submission(submission, collection=collection)
     return redirect("web:document", stored.document_id)
 
 

@@ -21,8 +21,9 @@ from pydantic import (
 from corpus.errors import BinaryText, UnreadableFile
 from corpus.ingestion.chunkers.sections import Span
 from corpus.ingestion.chunking import NewChunk
+from corpus.ingestion.document_writer import Version
 from corpus.ingestion.normal_form import Outline, normalize_text, pack_runs
-from corpus.ingestion.store import ATTRIBUTE_NAMES, Attributes, Version
+from corpus.ingestion.submission import ATTRIBUTE_NAMES, Attributes
 from corpus.times import EARLIEST, LATEST
 
 VERSION: Literal[1] = 1

@@ -4,15 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from django.db import transaction
-
 from corpus.embedders import Embedder, get_embedder
 from corpus.errors import DuplicateDocument
 from corpus.ingestion.bulk.chunk_files import DocumentEntry
+from corpus.ingestion.document_writer import DocumentWriter, Version, reject_duplicate
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import drop_placeholder
-from corpus.ingestion.store import Version, reject_duplicate, store_document
-from corpus.ingestion.vectors import Encoded, encode, queue_completion
+from corpus.ingestion.vectors import Encoded, encode
 from corpus.models import Collection, Document
 
 SOURCE = "pipeline"
@@ -108,16 +106,13 @@ def _store_one(
 ) -> ItemResult:
     entry = pending.entry
     try:
-        with transaction.atomic():
-            stored = store_document(
-                pending.version,
-                collection=collection,
-                attributes=entry.to_attributes(source=SOURCE, settings_sha256=fingerprint),
-                encoded=encoded,
-                replacing=pending.replacing,
-            )
-            if not stored.is_complete:
-                queue_completion(stored.document_id, collection=collection)
+        stored = DocumentWriter(
+            pending.version,
+            entry.to_attributes(source=SOURCE, settings_sha256=fingerprint),
+            collection,
+            encoded,
+            replacing=pending.replacing,
+        ).write()
     except DuplicateDocument as exc:
         return _as_duplicate(entry, exc, collection)
     return ItemResult.from_stored(stored)

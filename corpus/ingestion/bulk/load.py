@@ -4,18 +4,18 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
+from django.conf import settings
 from pydantic import ValidationError
 
 from corpus.embedders import get_embedder
-from corpus.errors import EmptyDocument, PkbError, TextTooLong, UnreadableFile
+from corpus.errors import PkbError, UnreadableFile
 from corpus.ingestion.bulk.chunk_files import DocumentEntry, FailedEntry, first_error
 from corpus.ingestion.chunking import cut_chunks
+from corpus.ingestion.document_writer import Version
 from corpus.ingestion.file_scan import FoundFile, error_reason, printable
 from corpus.ingestion.includes import read_with_includes
-from corpus.ingestion.ingest import loader_limits
-from corpus.ingestion.normal_form import join_blocks
-from corpus.ingestion.store import Attributes, Version
-from corpus.loaders import load_file
+from corpus.ingestion.ingest import load
+from corpus.ingestion.submission import Attributes, Submission, SubmittedFile
 from corpus.models import Collection
 
 
@@ -41,18 +41,14 @@ def cut_file(
         root: A folder above it; links are not followed below it.
 
     Raises:
-        PkbError: It cannot be ingested, as ``ingest_file``.
+        PkbError: It cannot be ingested, as ``ingest_submission``.
         OSError: It cannot be read.
     """
-    limits = loader_limits()
-    file = read_with_includes(path, root=root, max_bytes=limits.max_file_bytes)
-    loaded, media_type = load_file(file.content, filename=file.path.name, limits=limits)
-    text, outline = join_blocks(loaded.blocks)
-    if not text:
-        raise EmptyDocument(f"{file.path.name} holds no text.")
-    if len(text) > limits.max_chars:
-        raise TextTooLong(f"{len(text):,} characters; at most {limits.max_chars:,} are allowed.")
-    attributes = Attributes.of_file(file, tags=tags).filled_from(loaded, media_type=media_type)
+    file = read_with_includes(path, root=root, max_bytes=settings.PKB_MAX_FILE_BYTES)
+    submission = Submission(
+        SubmittedFile(file.content, file.path.name), Attributes.of_file(file, tags=tags)
+    )
+    text, outline, attributes = load(submission)
     chunks = cut_chunks(
         text,
         title=attributes.title,

@@ -1,14 +1,23 @@
-"""Chunking strategies, one module each."""
+"""Chunking strategies: by sentences here, the others in one module each."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from corpus.ingestion.chunkers.budget import ChunkBudget, LengthCounter
+from corpus.ingestion.chunkers.budget import ChunkBudget, LengthCounter, SpanPair
 from corpus.ingestion.chunkers.recursive import split_recursively
-from corpus.ingestion.chunkers.sections import BudgetUnder, HeadingPath, Span
+from corpus.ingestion.chunkers.sections import (
+    BudgetUnder,
+    HeadingPath,
+    Span,
+    attach_headings,
+    find_blocks,
+    find_sections,
+    find_units,
+    pack,
+    smallest_budget,
+)
 from corpus.ingestion.chunkers.semantic import split_semantically
-from corpus.ingestion.chunkers.sentence import split_sentences
 from corpus.ingestion.chunkers.structure import split_structure
 from corpus.ingestion.normal_form import Outline
 
@@ -19,6 +28,25 @@ class Chunker(Protocol):
     def __call__(self, text: str, *, outline: Outline, budget: BudgetUnder) -> Iterator[Span]:
         """Split ``text``; ``budget`` returns the budget of a chunk under the given headings."""
         ...
+
+
+def split_sentences(text: str, *, outline: Outline, budget: BudgetUnder) -> Iterator[Span]:
+    """Pack sentences into chunks, across paragraphs and sections if whole paragraphs fit.
+
+    Lines of tables and listings count as sentences. A sentence that does not fit is split between
+    words.
+    """
+    sections = find_sections(text, outline)
+    tightest = smallest_budget(sections, budget)
+    units: list[SpanPair] = []
+    block_ends: dict[int, int] = {}
+    for block in find_blocks(text, 0, len(text)):
+        of_block = list(find_units(text, block, tightest))
+        block_ends[of_block[0][0]] = block.end
+        units += of_block
+    boundaries = [start for start, _ in units]
+    pieces = pack(text, units, boundaries=boundaries, block_ends=block_ends, budget=tightest)
+    return attach_headings(pieces, sections, outline)
 
 
 def split_by_kind(text: str, *, outline: Outline, budget: BudgetUnder) -> Iterator[Span]:

@@ -10,8 +10,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from corpus.errors import BackendError, Conflict, PkbError
-from corpus.ingestion import move_to_collection, reingest_document
 from corpus.ingestion.file_scan import error_reason
+from corpus.ingestion.ingest import move_to_collection, reingest_document
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.jobs.kinds.job_kind import JobKind
 from corpus.models import Collection, Document, Job, JobItem, Rule

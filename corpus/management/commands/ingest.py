@@ -3,17 +3,20 @@ import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import DuplicateDocument, PkbError
-from corpus.ingestion import Attributes, StoredDocument, ingest_text
+from corpus.ingestion.document_writer import StoredDocument
 from corpus.ingestion.file_scan import find_files
 from corpus.ingestion.file_selection import count_kinds, skipped_message
 from corpus.ingestion.file_sync import SyncOptions, failed_result
+from corpus.ingestion.ingest import ingest_submission
 from corpus.ingestion.outcomes import ItemResult, Outcome
+from corpus.ingestion.submission import Attributes, Submission
 from corpus.ingestion.web_addresses import ingest_url
 from corpus.jobs.kinds.sync_job import start_sync
 from corpus.jobs.states import cancel_abandoned_jobs
@@ -103,12 +106,16 @@ class Command(BaseCommand):
         report = Report(self, as_json=options["json"], is_sync=is_mirror)
         attributes = Attributes(source=options["source"], tags=tags)
         if STDIN in options["paths"]:
-            report.add("-", _ingest_stdin(collection, attributes))
+            submission = Submission(sys.stdin.read(), attributes)
+            report.add(
+                "-", _ingested(partial(ingest_submission, submission, collection=collection))
+            )
         cancel_abandoned_jobs()
         with Interruption() as interruption:
             for url in addresses:
                 if limits is None:
-                    report.add(url, _ingest_address(url, collection, attributes))
+                    store = partial(ingest_url, url, collection=collection, attributes=attributes)
+                    report.add(url, _ingested(store))
                 elif not interruption.is_set():
                     sync_site(
                         url, limits, collection=collection, tags=tags, report=report,
@@ -201,19 +208,9 @@ def _read_source(given: str) -> Path | str:
     return given if is_url(given) else Path(given)
 
 
-def _ingest_stdin(collection: Collection, attributes: Attributes) -> ItemResult:
-    return _ingested(
-        lambda: ingest_text(sys.stdin.read(), collection=collection, attributes=attributes)
-    )
-
-
-def _ingest_address(url: str, collection: Collection, attributes: Attributes) -> ItemResult:
-    return _ingested(lambda: ingest_url(url, collection=collection, attributes=attributes))
-
-
-def _ingested(ingest: Callable[[], StoredDocument]) -> ItemResult:
+def _ingested(store: Callable[[], StoredDocument]) -> ItemResult:
     try:
-        stored = ingest()
+        stored = store()
     except DuplicateDocument as exc:
         return ItemResult(Outcome.UNCHANGED, document_id=exc.document_id)
     except PkbError as exc:

@@ -18,7 +18,8 @@ from corpus.api.outages import translate_error
 from corpus.catalogue import get_or_create_collection
 from corpus.characters import is_storable
 from corpus.errors import PkbError
-from corpus.ingestion import Attributes, ingest_text
+from corpus.ingestion.ingest import ingest_submission
+from corpus.ingestion.submission import Attributes, Submission
 from corpus.models import DEFAULT_COLLECTION, MAX_QUALIFIED_NAME_CHARS
 from corpus.tags import normalize_tags
 from qa.answer_question import answer_question
@@ -135,8 +136,8 @@ def ingest(
     attributes = Attributes(
         title=title, source_uri=source_uri, source=SOURCE, tags=normalize_tags(tags)
     )
-    stored = ingest_text(
-        text, collection=get_or_create_collection(collection), attributes=attributes
+    stored = ingest_submission(
+        Submission(text, attributes), collection=get_or_create_collection(collection)
     )
     record_action("ingest", subject=stored.document_id)
     return cast("IngestedText", dict(IngestResponse(stored).data))

@@ -10,7 +10,7 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 
 from corpus import token_vectors
 from corpus.embedders.colbert import TokenEmbedder
-from corpus.ingestion import StoredDocument
+from corpus.ingestion.document_writer import StoredDocument
 from corpus.models import Chunk, Collection, TokenVectors
 from corpus.queue import FILL
 from corpus.token_vectors import (

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.test import override_settings
 from django.utils import timezone
 
-from corpus.ingestion import Attributes, ingest_text
+from corpus.ingestion.submission import Attributes
 from corpus.models import (
     DEFAULT_COLLECTION,
     Chunk,
@@ -32,7 +32,13 @@ from corpus.token_vectors import ranked_text
 from corpus.vector_index import ensure_vector_index
 from evaluation.models import Question
 from qa.models import Answer, ChatEvent, ChatStream, Citation, Message, Session
-from tests.support.documents import BAKERY, FIRST_SENTENCE, LIGHTHOUSE, LIGHTHOUSE_QUESTION
+from tests.support.documents import (
+    BAKERY,
+    FIRST_SENTENCE,
+    LIGHTHOUSE,
+    LIGHTHOUSE_QUESTION,
+    ingest_text,
+)
 from tests.support.processes import connected_to, own_database
 
 MODEL = "hashing-64"

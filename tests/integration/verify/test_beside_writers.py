@@ -9,11 +9,11 @@ from django.db import connection
 
 from corpus.access.principal import bind_principal
 from corpus.catalogue import delete_document
-from corpus.ingestion import Attributes, ingest_text
+from corpus.ingestion.submission import Attributes
 from corpus.invariants import Invariants, Quotes, Verification
 from corpus.models import DEFAULT_COLLECTION, Collection, Document
 from pkb.management.commands.verify import INVARIANTS
-from tests.support.documents import BAKERY, LIGHTHOUSE, long_text
+from tests.support.documents import BAKERY, LIGHTHOUSE, ingest_text, long_text
 
 RUNS = 4
 VERSIONS = (long_text(3), f"{LIGHTHOUSE} Today.", f"{BAKERY} Today.")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from corpus.ingestion import Attributes
+from corpus.ingestion.submission import Attributes
 from corpus.loaders.blocks import LoadedDocument
 from corpus.loaders.metadata import (
     MAX_AUTHORS,
@@ -108,13 +108,14 @@ def test_what_a_hostile_file_states_stays_in_bounds() -> None:
 
 
 def test_what_is_given_with_a_file_wins_over_what_it_states() -> None:
+    of_file: Any = {"media_type": "", "size_bytes": 0}
     stated = LoadedDocument((), metadata={"created": "2024-03", "author": "Ada"})
     given = Attributes(user_created_at=datetime(2020, 1, 1, tzinfo=UTC), metadata={"author": "Bo"})
-    assert given.filled_from(stated, media_type="").user_created_at == given.user_created_at
-    assert given.filled_from(stated, media_type="").metadata["author"] == "Bo"
-    filled = Attributes().filled_from(stated, media_type="")
+    assert given.filled_from(stated, **of_file).user_created_at == given.user_created_at
+    assert given.filled_from(stated, **of_file).metadata["author"] == "Bo"
+    filled = Attributes().filled_from(stated, **of_file)
     assert filled.user_created_at == datetime(2024, 3, 1, tzinfo=UTC)
-    assert Attributes().filled_from(LoadedDocument(()), media_type="").user_created_at is None
+    assert Attributes().filled_from(LoadedDocument(()), **of_file).user_created_at is None
 
 
 def test_each_format_states_author_date_and_language() -> None:
