@@ -26,8 +26,8 @@ from corpus.errors import (
 from corpus.ingestion.uploaded_files import delete_uploads_on_commit
 from corpus.lexical import ENGLISH
 from corpus.models import DEFAULT_COLLECTION, Collection, Document, Tag
-from corpus.models.document_counts import ANY_TAG
-from corpus.querysets import check_writable
+from corpus.models.base import check_writable
+from corpus.models.collection import ANY_TAG
 from corpus.vector_index import ensure_vector_index
 
 

@@ -14,8 +14,7 @@ from procrastinate.contrib.django import app
 from procrastinate.contrib.django.models import ProcrastinateJob, ProcrastinateWorker
 
 from corpus.access.principal import SYSTEM, acting_as
-from corpus.models import Job
-from corpus.models.installation import Installation
+from corpus.models import Installation, Job
 from corpus.postgres.prepared import fetch_prepared
 
 QUEUE = "pkb"

@@ -16,8 +16,8 @@ from corpus.jobs.kinds.edit_job import Act, start_edit
 from corpus.jobs.run import run_jobs_now
 from corpus.jobs.states import cancel_job
 from corpus.models import Collection, Document, Job, Site
+from corpus.models.base import check_writable
 from corpus.public_web import check_url
-from corpus.querysets import check_writable
 
 DEFAULT_DEPTH = 2
 MAX_DEPTH = 10

@@ -12,7 +12,7 @@ from django.db.models import Q
 from corpus.characters import is_storable, normalize
 from corpus.errors import DocumentNotFound, InvalidInput, NotFound
 from corpus.models import ChunkTag, Document, Tag
-from corpus.querysets import check_writable
+from corpus.models.base import check_writable
 
 MAX_TAG_CHARS = 64
 

@@ -21,8 +21,7 @@ from corpus.ingestion.uploaded_files import delete_dropped_files
 from corpus.jobs.run import run_job_slice_for_creator
 from corpus.jobs.states import cancel_abandoned_jobs, requeue_abandoned_jobs
 from corpus.lexical import compact_term_counts
-from corpus.models import Collection
-from corpus.models.document_counts import compact_document_counts
+from corpus.models import Collection, DocumentCount
 from corpus.queue import (
     DROP_FILES,
     FILL,
@@ -162,7 +161,7 @@ def sync_sources(timestamp: int) -> None:
 @app.task(name="corpus.compact_terms", queue=QUEUE, queueing_lock="corpus.compact_terms")
 def compact_terms(timestamp: int) -> None:
     compact_term_counts()
-    compact_document_counts()
+    DocumentCount.objects.compact()
 
 
 @app.periodic(cron="* * * * *")

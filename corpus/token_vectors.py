@@ -19,7 +19,7 @@ from django.db.models import Exists, OuterRef
 from corpus.embedders import get_token_embedder, token_embedders
 from corpus.embedders.colbert import TokenEmbedder
 from corpus.models import Chunk, TokenVectors
-from corpus.querysets import ChunkQuerySet
+from corpus.models.chunk import ChunkQuerySet
 from corpus.telemetry import Step, span
 
 log = structlog.get_logger(__name__)

@@ -15,8 +15,8 @@ from django.template.defaultfilters import filesizeformat
 from corpus.access.principal import SYSTEM, acting_as, current_creator_id, current_principal
 from corpus.errors import NoRoomLeft, TooManyJobs
 from corpus.models import Collection, Document, Job
+from corpus.models.document import DocumentQuerySet
 from corpus.postgres.prepared import fetch_prepared
-from corpus.querysets import DocumentQuerySet
 
 # First half of the key of the lock for checking a user's quotas.
 USER_LOCKS = 0x706B63

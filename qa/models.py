@@ -10,7 +10,7 @@ from django.db import models
 from django.utils import timezone
 
 from corpus.models import Chunk, Collection, Document
-from corpus.models.ownership import BoundModel, OwnedModel
+from corpus.models.base import BoundModel, OwnedModel
 from qa.querysets import (
     AnswerQuerySet,
     ChatStreamQuerySet,

@@ -13,7 +13,7 @@ from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Coalesce, Substr
 from django.utils import timezone
 
-from corpus.querysets import LockableQuerySet
+from corpus.models.base import LockableQuerySet
 from qa.intent import IntentKind
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from corpus.models import (
     Grant,
     Job,
 )
-from corpus.models.document_lists import SORTS
+from corpus.models.document import SORTS
 from corpus.sites import DEFAULT_DEPTH, DEFAULT_PAGES, MAX_DEPTH
 from corpus.tags import normalize_tags
 

@@ -38,8 +38,7 @@ from corpus.errors import (
 from corpus.ingestion.ingest import ingest_submission
 from corpus.ingestion.submission import Attributes, IngestOptions, Submission, SubmittedFile
 from corpus.ingestion.web_addresses import ingest_url
-from corpus.models import DEFAULT_COLLECTION, Document
-from corpus.models.installation import Installation
+from corpus.models import DEFAULT_COLLECTION, Document, Installation
 from corpus.tags import normalize_tags
 
 

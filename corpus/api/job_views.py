@@ -34,8 +34,7 @@ from corpus.errors import (
 from corpus.ingestion.file_sync import DEFAULT_BATCH_SIZE, SyncOptions, sync_file
 from corpus.jobs.kinds.sync_job import start_sync
 from corpus.jobs.states import cancel_job, retry_job
-from corpus.models import DEFAULT_COLLECTION, Collection, Job
-from corpus.models.installation import Installation
+from corpus.models import DEFAULT_COLLECTION, Collection, Installation, Job
 from corpus.roots.allowed import find_allowed
 from corpus.roots.shown_paths import shown_path
 from corpus.tags import normalize_tags

@@ -18,8 +18,8 @@ from corpus.ingestion.uploaded_files import delete_uploads_on_commit, path_of
 from corpus.ingestion.vectors import Encoded, queue_completion
 from corpus.lexical import character_ngrams, drop_unused_words, read_words
 from corpus.models import Chunk, Collection, Document, Embedding
+from corpus.models.chunk import ChunkQuerySet
 from corpus.postgres.prepared import fetch_prepared
-from corpus.querysets import ChunkQuerySet
 from corpus.queue import enqueue_token_vectors
 from corpus.rules import active_rules, matching_rules
 from corpus.tags import put_tags, set_tags

@@ -1,13 +1,10 @@
 """Results of job items."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-if TYPE_CHECKING:
-    from corpus.ingestion.document_writer import StoredDocument
+from corpus.ingestion.document_writer import StoredDocument
 
 
 class Outcome(StrEnum):

@@ -36,7 +36,7 @@ from corpus.ingestion.submission import (
     valid_tags,
 )
 from corpus.models import Collection, Document
-from corpus.querysets import DocumentQuerySet
+from corpus.models.document import DocumentQuerySet
 from corpus.sources.source import EntryContent, EntryFile
 from corpus.times import is_storable_time
 

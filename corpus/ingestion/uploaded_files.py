@@ -20,8 +20,7 @@ from django.db.models import Q
 
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.atomic_files import sync_to_disk
-from corpus.models import Collection, Document, DroppedFile, Job
-from corpus.models.installation import Installation
+from corpus.models import Collection, Document, DroppedFile, Installation, Job
 from corpus.queue import enqueue_file_deletion
 from corpus.roots.shown_paths import uploads_folder
 

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from corpus.errors import InvalidInput
 from corpus.ingestion.uploaded_files import find_lost_uploads, find_orphaned_uploads
 from corpus.invariants.document_checks import Violation
-from corpus.models import Rule, Tag
-from corpus.models.installation import Installation
+from corpus.models import Installation, Rule, Tag
 from corpus.tags import normalize_tags
 
 

@@ -20,8 +20,7 @@ from corpus.invariants import counts
 from corpus.invariants.batches import VECTORS
 from corpus.invariants.word_checks import DIFFERENCES, UNUSED
 from corpus.lexical import character_ngrams, drop_unused_words, read_words
-from corpus.models import Chunk, Collection, Document, Embedding, Job, TokenVectors
-from corpus.models.document_counts import lock_document_counts
+from corpus.models import Chunk, Collection, Document, DocumentCount, Embedding, Job, TokenVectors
 from corpus.queue import enqueue_token_vectors
 from corpus.tags import set_tags
 from corpus.token_vectors import background_embedder
@@ -189,7 +188,7 @@ def count_words(collection_id: int) -> str:
 
 @transaction.atomic
 def count_documents(_: tuple[()]) -> str:
-    lock_document_counts()
+    DocumentCount.objects.lock()
     with connection.cursor() as cursor:
         cursor.execute(_COUNT_DOCUMENTS)
     return "documents were counted, and those of each tag"

@@ -4,7 +4,7 @@ from django.db.models import Exists, OuterRef
 
 from corpus.ingestion.outcomes import Outcome
 from corpus.models import Job, JobItem
-from corpus.models.job_querysets import JobQuerySet
+from corpus.models.job import JobQuerySet
 
 # Jobs of one folder, source or site.
 JOBS_KEPT = 20

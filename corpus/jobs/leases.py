@@ -13,7 +13,7 @@ from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.jobs.job_cleanup import blank_item
 from corpus.jobs.kinds import kind_of
 from corpus.models import Document, Job, JobItem
-from corpus.models.job_querysets import RUNNER_LOCKS
+from corpus.models.job import RUNNER_LOCKS
 
 # A file that kills its worker so often is quarantined; twice may be an accident.
 MAX_ATTEMPTS = 3

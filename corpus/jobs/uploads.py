@@ -11,8 +11,7 @@ from corpus.errors import InvalidInput, TooManyJobs
 from corpus.ingestion.file_sync import SyncOptions
 from corpus.ingestion.uploaded_files import delete_upload, save_upload
 from corpus.jobs.kinds.sync_job import start_sync
-from corpus.models import Collection, Document, Job
-from corpus.models.installation import Installation
+from corpus.models import Collection, Document, Installation, Job
 from corpus.roots.shown_paths import uploads_folder
 from corpus.user_quotas import check_upload_quota
 

@@ -1,28 +1,16 @@
-"""Collections and their tags."""
+"""Collections, with their counts, versions and maps."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, Self, cast
 from uuid import UUID, uuid4
 
-from django.apps import apps
 from django.conf import settings
 from django.core.validators import RegexValidator
-from django.db import models
-from django.db.models import (
-    Aggregate,
-    Case,
-    Exists,
-    F,
-    Func,
-    OuterRef,
-    Q,
-    Subquery,
-    Sum,
-    Value,
-    When,
-)
+from django.db import connection, models, transaction
+from django.db.models import Case, F, Func, OuterRef, Q, Subquery, Sum, Value, When
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -30,9 +18,14 @@ from corpus.access.principal import current_principal, current_user_id
 from corpus.characters import is_storable
 from corpus.errors import CollectionNotFound, NotAllowed
 from corpus.lexical import ENGLISH, LANGUAGES, TOTAL, IsAnyOf
-from corpus.models.document_counts import ANY_TAG
+from corpus.models.base import LockableQuerySet
 from corpus.postgres.prepared import fetch_prepared
-from corpus.querysets import LockableQuerySet
+
+NAME_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}\Z"
+# In requests: the name, followed by @ and the owner's name for another user's collection.
+MAX_QUALIFIED_NAME_CHARS = 251
+QUALIFIED_NAME_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}(@[\w.@+-]{0,150})?\Z"
+DEFAULT_COLLECTION = "default"
 
 # Identifies the content of a collection as one reader sees it; a change gives a new version.
 Version = frozenset[UUID]
@@ -42,10 +35,10 @@ class CollectionChangeQuerySet(models.QuerySet["CollectionChange"]):
     def versions_of(self, collection_ids: Iterable[int]) -> dict[int, Version]:
         """Return the version of each collection that has one."""
         rows = self.filter(collection_id__in=list(collection_ids))
-        found: dict[int, set[UUID]] = {}
+        changes_of: defaultdict[int, set[UUID]] = defaultdict(set)
         for collection_id, change in rows.values_list("collection_id", "id"):
-            found.setdefault(collection_id, set()).add(change)
-        return {collection_id: frozenset(changes) for collection_id, changes in found.items()}
+            changes_of[collection_id].add(change)
+        return {collection_id: frozenset(changes) for collection_id, changes in changes_of.items()}
 
 
 class CollectionChange(models.Model):
@@ -63,6 +56,88 @@ class CollectionChange(models.Model):
 
     def __str__(self) -> str:
         return f"{self.id} of {self.collection_id}"
+
+
+# In place of a tag id: all stored documents, with or without tags.
+ANY_TAG = 0
+
+# The statement adds up only the rows that it deletes: rows that are appended meanwhile stay.
+_SUM_UP = """
+WITH appended AS (
+  DELETE FROM corpus_documentcount c USING (
+    SELECT collection_id, tag_id FROM corpus_documentcount
+     GROUP BY collection_id, tag_id HAVING count(*) > 1) several
+   WHERE c.collection_id = several.collection_id AND c.tag_id = several.tag_id
+  RETURNING c.*
+)
+INSERT INTO corpus_documentcount (collection_id, tag_id, document_count, chunk_count)
+SELECT collection_id, tag_id, sum(document_count), sum(chunk_count) FROM appended
+ GROUP BY collection_id, tag_id HAVING sum(document_count) <> 0 OR sum(chunk_count) <> 0
+"""
+# Two concurrent runs would add up each other's rows, and a transaction that deletes a collection
+# or a tag locks some rows until its commit.
+_ONE_AT_A_TIME = "SELECT pg_try_advisory_xact_lock(0x706b625f6463)"
+_WAIT = "SELECT pg_advisory_xact_lock(0x706b625f6463)"
+
+
+class DocumentCountQuerySet(models.QuerySet["DocumentCount"]):
+    def compact(self) -> int:
+        """Replace the rows of each tag by their sum; rows that are appended meanwhile stay.
+
+        Returns:
+            The number of rows written; 0 while another transaction changes the counts.
+        """
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(_ONE_AT_A_TIME)
+            if cursor.fetchone() == (False,):
+                return 0
+            cursor.execute(_SUM_UP)
+            return int(cursor.rowcount)
+
+    def lock(self) -> None:
+        """Lock the counts against other compactions, deletions and repairs until the commit."""
+        with connection.cursor() as cursor:
+            cursor.execute(_WAIT)
+
+
+class DocumentCount(models.Model):
+    """Counts of documents and chunks with a tag: the sum of its rows. Triggers write them.
+
+    The rows of ``ANY_TAG`` count the documents of a collection that have a text, and no chunks.
+    """
+
+    # No foreign keys: triggers append rows while a collection is being deleted.
+    collection_id = models.BigIntegerField()
+    tag_id = models.BigIntegerField()
+    document_count = models.BigIntegerField()
+    chunk_count = models.BigIntegerField()
+
+    objects = DocumentCountQuerySet.as_manager()
+
+    class Meta:
+        indexes = [models.Index("collection_id", "tag_id", name="document_count_lookup")]
+
+    def __str__(self) -> str:
+        return f"tag {self.tag_id} of {self.collection_id}: {self.document_count}"
+
+
+class TermCount(models.Model):
+    """Counts of chunks that contain a word: the sum of its rows. Triggers write them.
+
+    The row of the empty lexeme counts all chunks, and their tokens.
+    """
+
+    # No foreign key: triggers append rows while a collection is being deleted.
+    collection_id = models.BigIntegerField()
+    lexeme = models.TextField()
+    chunk_count = models.BigIntegerField()
+    token_count = models.BigIntegerField()
+
+    class Meta:
+        indexes = [models.Index("collection_id", "lexeme", name="term_count_lookup")]
+
+    def __str__(self) -> str:
+        return f"{self.lexeme}: {self.chunk_count}"
 
 
 _LOCK_MODEL = "SELECT embedding_model FROM corpus_collection WHERE id = %s FOR KEY SHARE"
@@ -122,62 +197,28 @@ class CollectionQuerySet(LockableQuerySet["Collection"]):
 
     def lock_model(self, collection_id: int) -> str | None:
         """Lock the collection's embedding model until the transaction ends, and return its name."""
-        found = fetch_prepared(_LOCK_MODEL, [collection_id])
-        return str(found[0][0]) if found else None
+        rows = fetch_prepared(_LOCK_MODEL, [collection_id])
+        return str(rows[0][0]) if rows else None
 
     def with_counts(self) -> Self:
         """Annotate ``document_count`` and ``chunk_count``."""
         # Triggers maintain both counts.
-        documents = _rows_of("DocumentCount").filter(tag_id=ANY_TAG)
-        counts = _rows_of("TermCount").filter(lexeme=TOTAL)
+        documents = DocumentCount.objects.filter(tag_id=ANY_TAG)
+        chunks = TermCount.objects.filter(lexeme=TOTAL)
         return self.annotate(
-            document_count=_total(Sum("document_count"), documents, "collection_id"),
-            chunk_count=_total(Sum("chunk_count"), counts, "collection_id"),
+            document_count=sum_of("document_count", documents, key="collection_id"),
+            chunk_count=sum_of("chunk_count", chunks, key="collection_id"),
         )
 
 
-class TagQuerySet(LockableQuerySet["Tag"]):
-    def names_in_use(self) -> models.QuerySet[Tag, str]:
-        """Return the distinct names of tags that documents have, in order."""
-        used = self.filter(Exists(_rows_of("Document_tags").filter(tag=OuterRef("pk"))))
-        return used.order_by("name").values_list("name", flat=True).distinct()
-
-    def counts_by_name(self) -> Any:
-        """Return ``name``, ``document_count`` and ``chunk_count`` over all collections."""
-        own = self.alias(
-            own_documents=_tag_count("document_count"), own_chunks=_tag_count("chunk_count")
-        )
-        return (
-            own.values("name")
-            .annotate(document_count=Sum("own_documents"), chunk_count=Sum("own_chunks"))
-            .order_by("name")
-        )
-
-    def with_counts(self) -> Self:
-        """Annotate ``document_count`` and ``chunk_count``."""
-        return self.annotate(
-            document_count=_tag_count("document_count"), chunk_count=_tag_count("chunk_count")
-        )
-
-
-def _rows_of(model: str) -> Any:
-    """Return all rows of a model, which cannot be imported here: it imports this module."""
-    return apps.get_model("corpus", model)._default_manager.all()
-
-
-def _total(total: Aggregate, rows: models.QuerySet[Any], key: str) -> Coalesce:
-    """Aggregate the rows whose ``key`` is the outer row's; 0 if there are none.
+def sum_of(column: str, rows: models.QuerySet[Any], *, key: str) -> Coalesce:
+    """Return the sum over the rows whose ``key`` is the outer row's; 0 if there are none.
 
     A subquery runs once for each row that is returned; a join would read all rows first.
     """
     own = rows.filter(**{key: OuterRef("pk")}).order_by().values(key)
-    return Coalesce(Subquery(own.annotate(total=total).values("total")), 0, output_field=_INTEGER)
-
-
-def _tag_count(column: str) -> Coalesce:
-    """Return the count of a tag that triggers maintain."""
-    counts = _rows_of("DocumentCount").filter(collection_id=OuterRef("collection_id"))
-    return _total(Sum(column), counts, "tag_id")
+    total = own.annotate(total=Sum(column)).values("total")
+    return Coalesce(Subquery(total), 0, output_field=models.BigIntegerField())
 
 
 def _is_among(function: str) -> Q:
@@ -185,16 +226,6 @@ def _is_among(function: str) -> Q:
     if current_principal().sees_all:
         return Q(pk__isnull=False)
     return Q(IsAnyOf(F("pk"), Func(template=f"(SELECT {function}())::bigint[]")))
-
-
-_INTEGER = models.BigIntegerField()
-
-
-NAME_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}\Z"
-# In requests: the name, followed by @ and the owner's name for another user's collection.
-MAX_QUALIFIED_NAME_CHARS = 251
-QUALIFIED_NAME_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}(@[\w.@+-]{0,150})?\Z"
-DEFAULT_COLLECTION = "default"
 
 
 class Collection(models.Model):
@@ -294,28 +325,16 @@ class Collection(models.Model):
         return self.name if is_own else f"{self.name}@{self.owner or ''}"
 
 
-class Tag(models.Model):
-    """A tag of a collection's documents, trimmed and in lower case."""
+class CollectionMap(models.Model):
+    """Coordinates of the chunks of a collection in two dimensions, without their text."""
 
-    collection = models.ForeignKey(
-        Collection, models.CASCADE, related_name="own_tags", db_index=False
+    collection = models.OneToOneField(Collection, models.CASCADE, related_name="map")
+    model = models.CharField(max_length=200)
+    points: models.JSONField[Any, Any] = models.JSONField(
+        help_text="chunk_id, x and y of each; x and y in [0, 1]"
     )
-    name = models.CharField(max_length=64)
-
-    objects = TagQuerySet.as_manager()
-
-    class Meta:
-        ordering = ["name"]
-        constraints = [
-            models.UniqueConstraint(
-                "collection",
-                "name",
-                name="tag_name_once_in_a_collection",
-                violation_error_message="A tag of this name already exists there.",
-            ),
-            models.CheckConstraint(condition=~Q(name=""), name="tag_name_is_not_empty"),
-        ]
-        indexes = [models.Index("name", name="tag_by_name")]
+    variance_share = models.FloatField(help_text="of the vectors' variance, kept by the two")
+    computed_at = models.DateTimeField()
 
     def __str__(self) -> str:
-        return self.name
+        return f"map of {self.collection_id}"

@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models.fields.json import KT
 from django.utils import timezone
 
-from corpus.models.ownership import BoundModel
+from corpus.models.base import BoundModel
 
 
 class IdempotentRequestQuerySet(models.QuerySet["IdempotentRequest"]):

@@ -1,20 +1,64 @@
 """Background jobs and their items."""
 
+from __future__ import annotations
+
 import uuid
+from datetime import datetime
 from typing import Any, Self
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
-from django.db import models
+from django.db import connection, models
 from django.db.models import F, Q
 from django.db.models.functions import MD5
 from django.utils import timezone
 
 from corpus.access.principal import current_creator_id, current_key_collections
-from corpus.models.job_querysets import JobItemQuerySet, JobQuerySet
 from corpus.telemetry import current_request_id
 
-ERRORS_KEPT = 100
+MAX_ERRORS = 100
+
+# First half of the key of the advisory lock that each running runner holds.
+RUNNER_LOCKS = 0x706B62
+
+# Items of a job that a list of jobs shows.
+ITEMS_SHOWN = 20
+
+# Items of a dead runner can be claimed: its lock ended with its connection.
+_CLAIM = """
+UPDATE corpus_jobitem SET attempts = attempts + 1, runner = %(runner)s, stage = 'parsing'
+ WHERE id = (
+    SELECT i.id FROM corpus_jobitem i
+      JOIN corpus_job j ON j.id = i.job_id AND j.status = 'running'
+     WHERE i.job_id = %(job)s AND i.status = 'pending'
+       AND (i.runner IS NULL OR i.runner NOT IN (
+            SELECT objid::bigint FROM pg_locks
+             WHERE locktype = 'advisory' AND classid = %(locks)s AND objsubid = 2 AND granted
+               AND database = (SELECT oid FROM pg_database WHERE datname = current_database())))
+     ORDER BY i.attempts, i.id LIMIT 1 FOR UPDATE OF i SKIP LOCKED)
+RETURNING id
+"""
+
+
+class JobQuerySet(models.QuerySet["Job"]):
+    def unfinished(self) -> Self:
+        """Keep jobs that are queued or running."""
+        return self.filter(status__in=self.model.UNFINISHED)
+
+    def about_documents(self) -> Self:
+        """Keep jobs that add or change documents."""
+        return self.exclude(kind="map")
+
+    def since(self, moment: datetime) -> Self:
+        """Keep unfinished jobs, and background jobs that ended after ``moment``."""
+        unfinished = models.Q(status__in=self.model.UNFINISHED)
+        return self.filter(unfinished | models.Q(finished_at__gt=moment, is_background=True))
+
+    def with_items(self) -> Self:
+        """Prefetch collections and, as ``shown_items``, the first items, failed ones first."""
+        items = JobItem.objects.troubled_first()[:ITEMS_SHOWN]
+        shown = models.Prefetch("items", items, to_attr="shown_items")
+        return self.select_related("collection__owner").prefetch_related(shown)
 
 
 class Job(models.Model):
@@ -62,11 +106,11 @@ class Job(models.Model):
     total = models.PositiveIntegerField(default=0, help_text="items known so far")
     done = models.PositiveIntegerField(default=0)
     failed = models.PositiveIntegerField(default=0)
-    errors: "models.JSONField[Any, Any]" = models.JSONField(
+    errors: models.JSONField[Any, Any] = models.JSONField(
         default=list, blank=True, help_text="the first of them: reason, and path or document_id"
     )
-    arguments: "models.JSONField[Any, Any]" = models.JSONField(default=dict, blank=True)
-    skipped: "models.JSONField[Any, Any]" = models.JSONField(
+    arguments: models.JSONField[Any, Any] = models.JSONField(default=dict, blank=True)
+    skipped: models.JSONField[Any, Any] = models.JSONField(
         default=dict, db_default={}, blank=True, help_text="files passed over, by kind"
     )
     collection = models.ForeignKey("corpus.Collection", models.CASCADE, related_name="jobs")
@@ -131,13 +175,51 @@ class Job(models.Model):
     def is_unfinished(self) -> bool:
         return self.status in self.UNFINISHED
 
-    def add_error(self, reason: str, item: "JobItem | None" = None) -> None:
+    def add_error(self, reason: str, item: JobItem | None = None) -> None:
         """Add an error to the job without saving it; items store their own reasons."""
         error = {"path": item.path if item else "", "reason": reason}
         if item and item.document_id and not item.path:
             error["document_id"] = str(item.document_id)
-        if len(self.errors) < ERRORS_KEPT:
+        if len(self.errors) < MAX_ERRORS:
             self.errors.append(error)
+
+
+class JobItemQuerySet(models.QuerySet["JobItem"]):
+    def troubled_first(self) -> Self:
+        """Order by failed, pending and other items."""
+        weight = models.Case(
+            models.When(status__in=["failed", "quarantined"], then=0),
+            models.When(status="pending", then=1),
+            default=2,
+        )
+        return self.order_by(weight, "id")
+
+    def pending(self) -> Self:
+        """Keep items that have not ended."""
+        return self.filter(status="pending")
+
+    def at_work(self) -> Self:
+        """Keep pending items that were begun, in order."""
+        begun = self.pending().exclude(stage="queued")
+        return begun.order_by("id")
+
+    def troubled(self) -> Self:
+        """Keep items that failed or were quarantined."""
+        return self.filter(status__in=["failed", "quarantined"])
+
+    def reached(self, item_id: int, stage: str) -> None:
+        """Set the stage of an item."""
+        self.filter(pk=item_id).update(stage=stage)
+
+    def claim(self, job_id: uuid.UUID, *, runner: int) -> JobItem | None:
+        """Claim a pending item of a running job; None if there is none.
+
+        Items of dead runners are claimed as well; items with fewer attempts come first.
+        """
+        with connection.cursor() as cursor:
+            cursor.execute(_CLAIM, {"job": job_id, "runner": runner, "locks": RUNNER_LOCKS})
+            row = cursor.fetchone()
+        return self.select_related("job__collection").get(pk=row[0]) if row else None
 
 
 class JobItem(models.Model):

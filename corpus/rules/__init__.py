@@ -32,8 +32,8 @@ from corpus.access.principal import SYSTEM, acting_as
 from corpus.errors import InvalidInput, RuleExists, RuleIsSet, RuleNotFound
 from corpus.lexical import Phrase, character_ngrams, find_phrases, phrase_condition
 from corpus.models import Chunk, Collection, Document, Rule
+from corpus.models.document import DocumentQuerySet
 from corpus.postgres.prepared import fetch_prepared
-from corpus.querysets import DocumentQuerySet
 from corpus.roots.shown_paths import shown_column, shown_path, shown_uri
 from corpus.rules.conditions import FIELDS, like_pattern, validate_rule
 from corpus.rules.rule_file import MAX_RULES, read_rules

@@ -8,9 +8,8 @@ from django.db import connection, transaction
 from corpus.catalogue import create_collection
 from corpus.ingestion.file_sync import SyncOptions
 from corpus.jobs.kinds.sync_job import start_sync
-from corpus.models import Collection, Job, WatchedFolder
-from corpus.models.installation import Installation
-from corpus.querysets import check_writable
+from corpus.models import Collection, Installation, Job, WatchedFolder
+from corpus.models.base import check_writable
 from corpus.roots.allowed import AllowedPath
 
 # Two-part key of the advisory lock of the one watching process.

@@ -16,8 +16,7 @@ from psycopg import sql
 from corpus.catalogue import ensure_default_collection
 from corpus.jobs.kinds.reembed_job import queue_lacking
 from corpus.lexical import compact_term_counts
-from corpus.models import DEFAULT_COLLECTION, Collection, Job
-from corpus.models.document_counts import compact_document_counts
+from corpus.models import DEFAULT_COLLECTION, Collection, DocumentCount, Job
 from corpus.postgres.owner import as_owner
 from corpus.roots.shown_paths import uploads_folder
 from corpus.vector_index import ensure_vector_index, vector_index_name
@@ -111,7 +110,7 @@ def restore_from(folder: Path, *, is_trusted: IsTrusted = lambda contents: False
         _migrate()
         jobs = _complete()
     compact_term_counts()
-    compact_document_counts()
+    DocumentCount.objects.compact()
     with connection.cursor() as cursor:
         names = sql.SQL(", ").join(map(sql.Identifier, manifest.rows))
         cursor.execute(sql.SQL("ANALYZE {}").format(names))

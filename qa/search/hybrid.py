@@ -21,8 +21,8 @@ from corpus.embedders import embed_queries, get_embedder
 from corpus.lexical import CANDIDATE_BUDGET, IsAnyOf, LexicalQuery, count_chunks, read_lexical_query
 from corpus.loaders.metadata import document_date
 from corpus.models import Chunk, ChunkTag, Collection, Embedding, Tag
+from corpus.models.chunk import ChunkQuerySet, EmbeddingQuerySet, exact_scan_limit
 from corpus.postgres.snapshot import read_in_snapshot
-from corpus.querysets import ChunkQuerySet, EmbeddingQuerySet, exact_scan_limit
 from corpus.roots.shown_paths import shown_uri
 from corpus.telemetry import Step, span
 from corpus.vector_index import count_indexed
@@ -139,7 +139,7 @@ class CandidateSearch:
         # The rarest words were chosen over the whole collection.
         if len(found) < self._count and self._is_filtered:
             wider = words.among(WIDER_SHARE)
-            found |= self._best(rows.matching(wider, most=CANDIDATE_BUDGET))
+            found |= self._best(rows.matching(wider, max_count=CANDIDATE_BUDGET))
         if len(found) < self._count and (alone or self._is_filtered or words.is_narrowed):
             found |= self._best(rows.matching(words, widely=True))
         return found

@@ -19,7 +19,7 @@ from corpus.jobs.kinds.edit_job import start_edit
 from corpus.jobs.run import run_job_slice
 from corpus.loaders import load_file
 from corpus.models import Chunk, Collection, Document, Job, TermCount
-from corpus.models.document_lists import SORTS, fetch_page
+from corpus.models.document import SORTS
 from corpus.queue import RUN_JOB
 from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
@@ -84,15 +84,15 @@ def test_the_list_is_sorted_by_name_in_any_case(client: Client, collection: Coll
 def test_pages_in_either_direction_are_the_list(collection: Collection, sort: str) -> None:
     made(collection, 23)
     order = {"sort": sort.lstrip("-"), "descending": sort.startswith("-")}
-    whole = fetch_page(Document.objects.all(), **order, size=100)  # type: ignore[arg-type]
+    whole = Document.objects.page(**order, size=100)  # type: ignore[arg-type]
     assert (len(whole.documents), whole.previous, whole.next) == (23, "", "")
-    pages = [fetch_page(Document.objects.all(), **order, size=5)]  # type: ignore[arg-type]
+    pages = [Document.objects.page(**order, size=5)]  # type: ignore[arg-type]
     while pages[-1].next:
         after = pages[-1].next
-        pages.append(fetch_page(Document.objects.all(), **order, size=5, after=after))  # type: ignore[arg-type]
+        pages.append(Document.objects.page(**order, size=5, after=after))  # type: ignore[arg-type]
     assert [d.pk for page in pages for d in page.documents] == [d.pk for d in whole.documents]
     for earlier, later in pairwise(pages):
-        back = fetch_page(Document.objects.all(), **order, size=5, before=later.previous)  # type: ignore[arg-type]
+        back = Document.objects.page(**order, size=5, before=later.previous)  # type: ignore[arg-type]
         assert back.documents == earlier.documents
 
 
@@ -103,11 +103,11 @@ def test_a_page_is_read_from_an_index(collection: Collection, sort: str) -> None
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE corpus_document")
         cursor.execute("SET LOCAL enable_seqscan = off")
-    first = fetch_page(Document.objects.all(), sort=sort, descending=True, size=300)
+    first = Document.objects.page(sort=sort, descending=True, size=300)
     with CaptureQueriesContext(
         connection,
     ) as asked:
-        fetch_page(Document.objects.all(), sort=sort, descending=True, size=5, after=first.next)
+        Document.objects.page(sort=sort, descending=True, size=5, after=first.next)
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN {asked.captured_queries[0]['sql']}")
         plan = "\n".join(row[0] for row in cursor.fetchall())

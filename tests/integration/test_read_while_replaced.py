@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 
 from corpus.catalogue import create_collection, delete_document
 from corpus.models import Chunk, Collection, Document
-from corpus.querysets import ChunkQuerySet
+from corpus.models.chunk import ChunkQuerySet
 from qa.answer_question import answer_question
 from qa.answer_record import read_passages
 from qa.answer_store import record_answer

@@ -16,8 +16,7 @@ from corpus.catalogue import (
     delete_tag,
 )
 from corpus.invariants import find_violations
-from corpus.models import Chunk, ChunkTag, Collection, Document, Tag
-from corpus.models.document_counts import compact_document_counts
+from corpus.models import Chunk, ChunkTag, Collection, Document, DocumentCount, Tag
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of, long_text
 
 pytestmark = pytest.mark.django_db
@@ -104,9 +103,9 @@ def test_counting_reads_no_document_chunk_or_link(two_collections: list[str], wh
 
 def test_counts_are_the_same_after_they_were_compacted(two_collections: list[str]) -> None:
     before = counted()
-    assert compact_document_counts() > 0
+    assert DocumentCount.objects.compact() > 0
     assert counted() == before == plainly_counted()
-    assert compact_document_counts() == 0
+    assert DocumentCount.objects.compact() == 0
 
 
 def test_a_tag_and_a_collection_take_their_counts_along(two_collections: list[str]) -> None:

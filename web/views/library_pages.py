@@ -18,8 +18,7 @@ from corpus.jobs.uploads import start_upload
 from corpus.lexical import LANGUAGES
 from corpus.loaders.registry import FORMATS
 from corpus.models import DEFAULT_COLLECTION, Collection, Document, Site, Tag, WatchedFolder
-from corpus.models.document_lists import COUNT_LIMIT, count_up_to_limit, fetch_page
-from corpus.querysets import DocumentQuerySet
+from corpus.models.document import COUNT_LIMIT, DocumentQuerySet
 from corpus.roots.shown_paths import root_names
 from corpus.sites import DEFAULT_DEPTH, DEFAULT_PAGES
 from corpus.user_quotas import read_usage
@@ -63,8 +62,7 @@ def library(request: HttpRequest) -> HttpResponse:
     given = LibraryFilter.read(request.GET)
     documents = filtered(given)
     sort = given["sort"] or NEWEST_FIRST
-    page = fetch_page(
-        documents,
+    page = documents.page(
         sort=sort.removeprefix("-"),
         descending=sort.startswith("-"),
         size=PAGE_SIZE,
@@ -85,7 +83,7 @@ def library(request: HttpRequest) -> HttpResponse:
         "chosen": find_chosen(given["collection"]),
         "tags": Tag.objects.names_in_use(),
         "page": page,
-        "count": count_up_to_limit(documents),
+        "count": documents.count_up_to_limit(),
         "counted": COUNT_LIMIT,
         "jobs": jobs,
         "is_working": any(job.is_unfinished for job in jobs),

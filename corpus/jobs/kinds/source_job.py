@@ -31,7 +31,7 @@ from corpus.ingestion.source_sync import (
 from corpus.jobs.kinds.items import count_listed, new_item, remove_document
 from corpus.jobs.kinds.job_kind import JobKind
 from corpus.models import Collection, Document, Job, JobItem
-from corpus.models.job_querysets import JobQuerySet
+from corpus.models.job import JobQuerySet
 from corpus.queue import enqueue_job
 from corpus.sources.source import Source
 from corpus.sources.source_settings import SourceSettings

@@ -39,8 +39,7 @@ from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import mark_failed, new_placeholder
 from corpus.jobs.kinds.items import count_listed, new_item, remove_document
 from corpus.jobs.kinds.job_kind import JobKind
-from corpus.models import Collection, Document, Job, JobItem
-from corpus.models.installation import Installation
+from corpus.models import Collection, Document, Installation, Job, JobItem
 from corpus.queue import enqueue_job
 from corpus.roots.allowed import is_allowed
 from corpus.roots.file_systems import filter_unmounted
