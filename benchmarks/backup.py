@@ -174,10 +174,10 @@ def ask_all(queries: Path | None, *, exact: bool) -> list[list[tuple[str, float]
     logging.disable(logging.WARNING)
     from django.test import Client  # noqa: PLC0415
 
-    from corpus import querysets  # noqa: PLC0415
+    from corpus.models import chunk  # noqa: PLC0415
 
     if exact:
-        querysets.EXACT_SCAN_ROWS = 10**9
+        chunk.EXACT_SCAN_ROWS = 10**9
     client = Client(headers={"host": "localhost"})
     found = []
     for query in read_queries(queries):

@@ -3,8 +3,7 @@
 import fcntl
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 
@@ -30,7 +29,9 @@ def write_once(path: Path, write: Callable[[Path], None]) -> None:
         OSError: The folder cannot be written to.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(path.with_name("lock")):
+    with path.with_name("lock").open("w") as lock:
+        # The kernel releases the lock when the process ends.
+        fcntl.flock(lock, fcntl.LOCK_EX)
         if path.is_file():
             return
         # This process has the lock, so these files are from a killed writer.
@@ -41,14 +42,6 @@ def write_once(path: Path, write: Callable[[Path], None]) -> None:
         sync_to_disk(unfinished)
         unfinished.replace(path)
         sync_to_disk(path.parent)
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold a file lock, which the kernel releases when the process ends."""
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def sync_to_disk(path: Path) -> None:

@@ -126,8 +126,8 @@ class BackendRegistry:
             return specs[name]
         for spec in specs.values():
             if "PATTERN" in spec and (match := re.fullmatch(spec["PATTERN"], name)):
-                given = {key: text for key, text in match.groupdict().items() if text is not None}
-                return {**spec, "OPTIONS": {**spec.get("OPTIONS", {}), **given}}
+                groups = {key: text for key, text in match.groupdict().items() if text is not None}
+                return {**spec, "OPTIONS": {**spec.get("OPTIONS", {}), **groups}}
         return None
 
     def _forget(self, *, setting: str, **kwargs: Any) -> None:

@@ -113,8 +113,8 @@ def change_collection(
     if description is not None:
         collection.description = description
     resolved = resolve_chunking(chunking or {}, current=ChunkSettings.of(collection))
-    for name_of_field, value in resolved.as_fields().items():
-        setattr(collection, name_of_field, value)
+    for field, value in resolved.as_fields().items():
+        setattr(collection, field, value)
     collection.save()
 
 
@@ -202,10 +202,10 @@ def delete_tag(name: str) -> None:
         NotFound: There is no such tag.
         NotAllowed: The principal may change none of them.
     """
-    found = Tag.objects.filter(name=name)
-    if not found.exists():
+    tags = Tag.objects.filter(name=name)
+    if not tags.exists():
         raise NotFound(f"There is no tag {name!r}.")
-    writable = found.filter(collection__in=Collection.objects.writable())
+    writable = tags.filter(collection__in=Collection.objects.writable())
     keys = list(
         writable.select_for_update(of=("self",)).order_by("pk").values_list("pk", flat=True)
     )

@@ -9,12 +9,12 @@ from typing import Any, Literal
 # Maximum combining marks in a row: the limit of Unicode's stream-safe form (UAX 15), and more than
 # any language uses. Sorting marks takes quadratic time: 80,000 of them, which are 160 kB, would
 # stop all threads for minutes.
-MOST_MARKS = 30
+MAX_MARKS = 30
 # Characters processed at once, about 10 ms, so that other threads can run.
 PIECE_CHARS = 2**18
 
 # Characters that may be marks: not letters, digits, whitespace or ASCII.
-_UNUSUAL = re.compile(rf"[^\w\s\x00-\x7f]{{{MOST_MARKS + 1},}}")
+_UNUSUAL = re.compile(rf"[^\w\s\x00-\x7f]{{{MAX_MARKS + 1},}}")
 # Korean vowels and finals, which join the letter before.
 _JOINING = ("\u1160", "\u11ff")
 _JOINER = "\u200d"
@@ -35,15 +35,13 @@ def split_text(text: str) -> Iterator[str]:
     start = 0
     while start < len(text):
         end = start + PIECE_CHARS
-        while end < len(text) and not _is_safe_split(text[end - 1], text[end]):
+        # Other characters may be dropped, so that their neighbors join.
+        while end < len(text) and not (
+            _stands_alone(text[end - 1]) and (text[end] in " \t\r\n" or _stands_alone(text[end]))
+        ):
             end += 1
         yield text[start:end]
         start = end
-
-
-def _is_safe_split(before: str, after: str) -> bool:
-    # Other characters may be dropped, so that their neighbors join.
-    return _stands_alone(before) and (after in " \t\r\n" or _stands_alone(after))
 
 
 def _stands_alone(character: str) -> bool:
@@ -52,12 +50,12 @@ def _stands_alone(character: str) -> bool:
 
 
 def _drop_marks(run: re.Match[str]) -> str:
-    kept, marks = [], 0
+    characters, marks = [], 0
     for character in run[0]:
         marks = marks + 1 if unicodedata.combining(character) else 0
-        if marks <= MOST_MARKS:
-            kept.append(character)
-    return "".join(kept)
+        if marks <= MAX_MARKS:
+            characters.append(character)
+    return "".join(characters)
 
 
 def fold_text(text: str) -> str:

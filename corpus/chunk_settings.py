@@ -56,37 +56,33 @@ def default_chunking(strategy: str = Collection.Strategy.AUTO) -> ChunkSettings:
 
 
 def resolve_chunking(
-    given: Mapping[str, Any], *, current: ChunkSettings | None = None
+    values: Mapping[str, Any], *, current: ChunkSettings | None = None
 ) -> ChunkSettings:
-    """Complete the given settings by ``current`` ones, or by the defaults of a new strategy.
+    """Complete settings by ``current`` ones, or by the defaults of a new strategy.
 
     Raises:
         InvalidInput: A value is invalid; the error names the field.
     """
     base = current or default_chunking()
-    if given.get("strategy", base.strategy) != base.strategy:
-        base = default_chunking(given["strategy"])
-    if given.get("unit", base.unit) != base.unit and "size" not in given:
-        raise _refusal("size", "If you change the unit, set a size in that unit.")
-    if given.get("unit", base.unit) != base.unit:
+    if values.get("strategy", base.strategy) != base.strategy:
+        base = default_chunking(values["strategy"])
+    if values.get("unit", base.unit) != base.unit:
+        if "size" not in values:
+            raise _invalid("size", "If you change the unit, set a size in that unit.")
         base = replace(base, overlap=0)
-    resolved = replace(base, **given)
-    _check(resolved)
+    resolved = replace(base, **values)
+    minimum, maximum = SIZE_BOUNDS[Collection.Unit(resolved.unit)]
+    if not minimum <= resolved.size <= maximum:
+        raise _invalid("size", f"Must be from {minimum} to {maximum} {resolved.unit}.")
+    if resolved.overlap * 2 > resolved.size:
+        raise _invalid("overlap", f"Must be at most half of size ({resolved.size}).")
+    if resolved.overlap_sentences and resolved.strategy in _SENTENCELESS:
+        raise _invalid(
+            "overlap_sentences",
+            f"The strategy {resolved.strategy} does not use sentences; set overlap instead.",
+        )
     return resolved
 
 
-def _check(chunking: ChunkSettings) -> None:
-    least, most = SIZE_BOUNDS[Collection.Unit(chunking.unit)]
-    if not least <= chunking.size <= most:
-        raise _refusal("size", f"Must be from {least} to {most} {chunking.unit}.")
-    if chunking.overlap * 2 > chunking.size:
-        raise _refusal("overlap", f"Must be at most half of size ({chunking.size}).")
-    if chunking.overlap_sentences and chunking.strategy in _SENTENCELESS:
-        raise _refusal(
-            "overlap_sentences",
-            f"The strategy {chunking.strategy} does not use sentences; set overlap instead.",
-        )
-
-
-def _refusal(field: str, message: str) -> InvalidInput:
+def _invalid(field: str, message: str) -> InvalidInput:
     return InvalidInput(message, field=f"chunking.{field}")

@@ -11,7 +11,7 @@ list in the metadata may match. ``ne`` and ``nin`` also keep documents without t
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
 
@@ -74,13 +74,13 @@ class FilterError(ValueError):
         self.path = ".".join(path)
 
 
-def parse_filter(given: object) -> Filter:
+def parse_filter(value: object) -> Filter:
     """Parse a filter.
 
     Raises:
         FilterError: It is invalid or too large.
     """
-    parsed = _parse(given, (), depth=1)
+    parsed = _parse(value, (), depth=1)
     if count_comparisons(parsed) > MAX_COMPARISONS:
         raise FilterError((), f"At most {MAX_COMPARISONS} comparisons are allowed.")
     return parsed
@@ -91,44 +91,46 @@ def count_comparisons(tree: Filter) -> int:
     return sum(map(count_comparisons, tree.parts)) if isinstance(tree, Compound) else 1
 
 
-def _parse(given: object, path: tuple[str, ...], *, depth: int) -> Filter:
-    if not isinstance(given, Mapping):
+def _parse(tree: object, path: tuple[str, ...], *, depth: int) -> Filter:
+    if not isinstance(tree, Mapping):
         raise FilterError(path, "Must be an object with a type.")
-    op = given.get("type")
+    op = tree.get("type")
     if op in COMPOUNDS:
-        _expect_names(given, {"type", "filters"}, path)
-        return Compound(op, _parse_parts(given["filters"], (*path, "filters"), depth=depth))
+        _expect_names(tree, {"type", "filters"}, path)
+        parts, path = tree["filters"], (*path, "filters")
+        if depth == MAX_DEPTH:
+            raise FilterError(path, f"Filters nest at most {MAX_DEPTH} deep.")
+        if not isinstance(parts, list) or not 1 <= len(parts) <= MAX_COMPARISONS:
+            raise FilterError(path, f"Must be a list of 1 to {MAX_COMPARISONS} filters.")
+        filters = (_parse(part, (*path, str(i)), depth=depth + 1) for i, part in enumerate(parts))
+        return Compound(op, tuple(filters))
     if op not in (*COMPARISONS, *MEMBERSHIPS):
         known = ", ".join((*COMPARISONS, *MEMBERSHIPS, *COMPOUNDS))
         raise FilterError((*path, "type"), f"Must be one of {known}.")
-    _expect_names(given, {"type", "key", "value"}, path)
-    field, key = _parse_key(given["key"], (*path, "key"))
-    values = (*path, "value")
+    _expect_names(tree, {"type", "key", "value"}, path)
+    field, key = _parse_key(tree["key"], (*path, "key"))
+    value_path = (*path, "value")
     if op in MEMBERSHIPS:
-        return Comparison(op, field, key, _parse_values(given["value"], field, values))
-    value = _parse_value(given["value"], field, values)
+        values = tree["value"]
+        if not isinstance(values, list) or not 1 <= len(values) <= MAX_VALUES:
+            raise FilterError(value_path, f"Must be a list of 1 to {MAX_VALUES} values.")
+        parsed = (_parse_value(each, field, (*value_path, str(i))) for i, each in enumerate(values))
+        return Comparison(op, field, key, tuple(parsed))
+    value = _parse_value(tree["value"], field, value_path)
     if isinstance(value, bool) and op not in {"eq", "ne"}:
-        raise FilterError(values, "true and false have no order; use eq or ne.")
+        raise FilterError(value_path, "true and false have no order; use eq or ne.")
     return Comparison(op, field, key, value)
 
 
-def _expect_names(given: Mapping[Any, Any], names: set[str], path: tuple[str, ...]) -> None:
-    for name in sorted(names - given.keys()):
+def _expect_names(tree: Mapping[Any, Any], names: set[str], path: tuple[str, ...]) -> None:
+    for name in sorted(names - tree.keys()):
         raise FilterError((*path, name), "This field is required.")
-    for name in given.keys() - names:
+    for name in tree.keys() - names:
         raise FilterError((*path, str(name)[:40]), "A filter has no such field.")
 
 
-def _parse_parts(given: object, path: tuple[str, ...], *, depth: int) -> tuple[Filter, ...]:
-    if depth == MAX_DEPTH:
-        raise FilterError(path, f"Filters nest at most {MAX_DEPTH} deep.")
-    if not isinstance(given, list) or not 1 <= len(given) <= MAX_COMPARISONS:
-        raise FilterError(path, f"Must be a list of 1 to {MAX_COMPARISONS} filters.")
-    return tuple(_parse(part, (*path, str(i)), depth=depth + 1) for i, part in enumerate(given))
-
-
-def _parse_key(given: object, path: tuple[str, ...]) -> tuple[str | None, str]:
-    key = _parse_text(given, path)
+def _parse_key(value: object, path: tuple[str, ...]) -> tuple[str | None, str]:
+    key = _parse_text(value, path)
     if key in TEXT_FIELDS | COUNT_FIELDS | TIME_FIELDS:
         return key, key
     key = key.removeprefix(METADATA_PREFIX)
@@ -137,48 +139,37 @@ def _parse_key(given: object, path: tuple[str, ...]) -> tuple[str | None, str]:
     return None, key
 
 
-def _parse_values(given: object, field: str | None, path: tuple[str, ...]) -> tuple[Scalar, ...]:
-    if not isinstance(given, list) or not 1 <= len(given) <= MAX_VALUES:
-        raise FilterError(path, f"Must be a list of 1 to {MAX_VALUES} values.")
-    return tuple(_parse_value(value, field, (*path, str(i))) for i, value in enumerate(given))
-
-
-def _parse_value(given: object, field: str | None, path: tuple[str, ...]) -> Scalar:
+def _parse_value(value: object, field: str | None, path: tuple[str, ...]) -> Scalar:
     if field is None:
-        return _parse_json(given, path)
+        if isinstance(value, bool | int) or (isinstance(value, float) and isfinite(value)):
+            return value
+        return _parse_text(value, path, needed="Text, a number, true or false is needed.")
     if field in TIME_FIELDS:
-        return _parse_time(given, path)
-    return _parse_count(given, path) if field in COUNT_FIELDS else _parse_text(given, path)
-
-
-def _parse_json(given: object, path: tuple[str, ...]) -> Scalar:
-    if isinstance(given, bool | int) or (isinstance(given, float) and isfinite(given)):
-        return given
-    return _parse_text(given, path, needed="Text, a number, true or false is needed.")
-
-
-def _parse_count(given: object, path: tuple[str, ...]) -> int:
-    if isinstance(given, int) and not isinstance(given, bool) and abs(given) <= MAX_COUNT:
-        return given
+        return _parse_time(value, path)
+    if field not in COUNT_FIELDS:
+        return _parse_text(value, path)
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MAX_COUNT:
+        return value
     raise FilterError(path, "Must be a whole number.")
 
 
-def _parse_text(given: object, path: tuple[str, ...], needed: str = "Must be text.") -> str:
-    if not isinstance(given, str):
+def _parse_text(value: object, path: tuple[str, ...], needed: str = "Must be text.") -> str:
+    if not isinstance(value, str):
         raise FilterError(path, needed)
-    if len(given) > MAX_TEXT_CHARS:
+    if len(value) > MAX_TEXT_CHARS:
         raise FilterError(path, f"Must have at most {MAX_TEXT_CHARS} characters.")
-    if not is_storable(given):
+    if not is_storable(value):
         raise FilterError(path, "Contains a character that cannot be stored.")
-    return given
+    return value
 
 
-def _parse_time(given: object, path: tuple[str, ...]) -> datetime:
+def _parse_time(value: object, path: tuple[str, ...]) -> datetime:
     """Parse a time; a date means its first moment in UTC."""
     needed = "A date, or a time with its zone, in ISO 8601 is needed."
-    text = _parse_text(given, path, needed)
+    text = _parse_text(value, path, needed)
     try:
-        moment = _read_moment(text)
+        is_date = len(text) == len("2026-01-31")
+        moment = datetime.fromisoformat(f"{text}T00:00:00Z" if is_date else text)
     except ValueError as exc:
         raise FilterError(path, needed) from exc
     if moment.tzinfo is None:
@@ -186,13 +177,6 @@ def _parse_time(given: object, path: tuple[str, ...]) -> datetime:
     if not is_storable_time(moment):
         raise FilterError(path, f"Must be a time from {EARLIEST.date()} to {LATEST.date()}.")
     return moment.astimezone(UTC)
-
-
-def _read_moment(text: str) -> datetime:
-    if len(text) == len("2026-01-31"):
-        day = date.fromisoformat(text)
-        return datetime(day.year, day.month, day.day, tzinfo=UTC)
-    return datetime.fromisoformat(text)
 
 
 _VALUE = {"type": ["string", "number", "boolean"]}

@@ -142,8 +142,8 @@ def count_chunks(collection_id: int) -> int:
     """Return the number of chunks of a collection from the counts."""
     with connection.cursor() as cursor:
         cursor.execute(_CHUNKS, [collection_id])
-        (found,) = cursor.fetchone()
-    return found or 0
+        (count,) = cursor.fetchone()
+    return count or 0
 
 
 def compact_term_counts() -> int:
@@ -245,13 +245,13 @@ def read_lexical_query(
     Args:
         phrases: Quoted parts of the text.
     """
-    known = read_frequencies(text, collection_id=collection_id, language=language)
-    rarest_first = sorted(known.by_lexeme.items(), key=lambda item: (item[1], item[0]))
+    frequencies = read_frequencies(text, collection_id=collection_id, language=language)
+    rarest_first = sorted(frequencies.by_lexeme.items(), key=lambda item: (item[1], item[0]))
     if not rarest_first:
         return None
-    count = known.chunk_count
+    count = frequencies.chunk_count
     rarity = [math.log(1 + (count - n + 0.5) / (n + 0.5)) for _, n in rarest_first]
-    times = [known.times[lexeme] for lexeme, _ in rarest_first]
+    times = [frequencies.times[lexeme] for lexeme, _ in rarest_first]
     words = tuple(lexeme for lexeme, _ in rarest_first)
     every_word = " | ".join(map(_quote, words))
     query = LexicalQuery(
@@ -261,7 +261,7 @@ def read_lexical_query(
         words=words,
         counts=tuple(chunks for _, chunks in rarest_first),
         weights=tuple(map(operator.mul, rarity, times)),
-        mean_tokens=max(known.mean_tokens, 1.0),
+        mean_tokens=max(frequencies.mean_tokens, 1.0),
         phrases=tuple(phrases),
         phrase_bonus=(K1 + 1) * max(rarity),
         language=language,
@@ -293,10 +293,10 @@ def _choose_candidates(
 
 def _within_budget(groups: Sequence[tuple[tuple[str, ...], float]]) -> list[tuple[str, ...]]:
     totals = accumulate(count for _, count in groups)
-    kept = [
+    affordable = [
         words for (words, _), total in zip(groups, totals, strict=True) if total <= CANDIDATE_BUDGET
     ]
-    return kept or [groups[0][0]]
+    return affordable or [groups[0][0]]
 
 
 def _quote(lexeme: str) -> str:
@@ -376,9 +376,9 @@ class IsAnyOf(Func):
 
 
 # Maximum positions of a word in a tsvector.
-MOST_POSITIONS = 255
+MAX_POSITIONS = 255
 # ts_rank of a word that occurs n times is (1 + 1/4 + ... + 1/n^2) / (pi^2/6).
-_RANKS = [0.0, *accumulate(1 / n**2 / (math.pi**2 / 6) for n in range(1, MOST_POSITIONS + 1))]
+_RANKS = [0.0, *accumulate(1 / n**2 / (math.pi**2 / 6) for n in range(1, MAX_POSITIONS + 1))]
 _RANKS_BETWEEN = ",".join(f"{(low + high) / 2:.9f}" for low, high in pairwise(_RANKS))
 
 

@@ -1,4 +1,4 @@
-"""Ask a server of models over HTTP: a deadline, bounded retries, the key in no message."""
+"""Send requests to a model server: with a deadline, bounded retries, and the key in no message."""
 
 import json
 import time
@@ -12,14 +12,14 @@ import stamina
 
 from corpus.errors import BackendError, BackendUnavailable
 
-TRIES = 3
+MAX_ATTEMPTS = 3
 CONNECT_TIMEOUT_S = 10.0
-# What a server that is busy may ask us to wait; one that asks for more is taken to be down.
+# Maximum time that a busy server may ask us to wait; one that asks for more counts as down.
 MAX_WAIT_S = 20.0
 MAX_REPLY_BYTES = 64 * 2**20
 _PASSING = {408, 425, 429, 500, 502, 503, 504}
 
-Found = TypeVar("Found")
+Value = TypeVar("Value")
 
 
 class PassingFailure(BackendUnavailable):
@@ -34,13 +34,13 @@ class ModelApi:
     """One server, asked with JSON; threads may share it.
 
     Args:
-        name: What to call it in errors.
-        base_url: What paths are added to.
+        name: Its name in errors.
+        base_url: Paths are added to it.
         api_key: Sent as a bearer token; no error, log line or repr shows it.
-        timeout_s: Longest time of one try, from connecting to the last byte.
+        timeout_s: Maximum time of one attempt, from connecting to the last byte.
 
     Attributes:
-        has_answered: Whether what was wanted has been read out of a reply yet.
+        has_answered: A value has been read from a reply.
     """
 
     def __init__(self, name: str, *, base_url: str, api_key: str, timeout_s: float) -> None:
@@ -58,27 +58,27 @@ class ModelApi:
         path: str,
         body: Mapping[str, Any],
         *,
-        read: Callable[[dict[str, Any]], Found],
+        read: Callable[[dict[str, Any]], Value],
         wanted: str,
-    ) -> Found:
-        """Return what is read out of the server's reply.
+    ) -> Value:
+        """Return a value of the server's reply.
 
         Args:
-            read: Takes it out; a KeyError, TypeError, ValueError or OverflowError is its way of
-                saying that it is not there.
-            wanted: What to call it in errors.
+            read: Returns the value, or raises KeyError, TypeError, ValueError or OverflowError if
+                the reply has none.
+            wanted: Name of the value in errors.
 
         Raises:
-            BackendError: As ``post``, or the reply does not hold it.
+            BackendError: As ``post``, or the reply has no such value.
         """
         reply = self.post(path, body)
         try:
-            found = read(reply)
+            value = read(reply)
         except (KeyError, TypeError, ValueError, OverflowError):
             # Without its cause, whose text may quote the reply.
             raise BackendError(f"{self._name}: the reply holds no {wanted}.") from None
         self.has_answered = True
-        return found
+        return value
 
     def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return the JSON object that the server answers.
@@ -87,7 +87,9 @@ class ModelApi:
             BackendUnavailable: It could not be reached, or was busy at every try.
             BackendError: It refused the request, or its answer is none.
         """
-        for attempt in stamina.retry_context(on=_wait_before_retry, attempts=TRIES, timeout=None):
+        for attempt in stamina.retry_context(
+            on=_wait_before_retry, attempts=MAX_ATTEMPTS, timeout=None
+        ):
             with attempt:
                 return self._ask(path, body)
         raise AssertionError("unreachable: the last attempt raises")
@@ -96,21 +98,22 @@ class ModelApi:
         deadline = time.monotonic() + self._timeout_s
         try:
             with self._client.stream("POST", f"{self._base_url}{path}", json=body) as response:
-                self._check_status(response)
+                if response.status_code != HTTPStatus.OK:
+                    raise self._failure(response)
                 return self._read(response, deadline)
         except httpx.TransportError as exc:
             # Its text may quote the request; its kind says enough.
             raise PassingFailure(f"{self._name}: {type(exc).__name__}") from None
 
-    def _check_status(self, response: httpx.Response) -> None:
-        status = response.status_code
-        if status == HTTPStatus.OK:
-            return
-        # Gateways quote the key in the bodies of errors: only the status is told.
-        message = f"{self._name} answered {status}."
-        if status not in _PASSING:
-            raise BackendError(message)
-        raise PassingFailure(message, wait_s=_retry_after(response))
+    def _failure(self, response: httpx.Response) -> BackendError:
+        # Gateways quote the key in the bodies of errors: only the status is shown.
+        message = f"{self._name} answered {response.status_code}."
+        if response.status_code not in _PASSING:
+            return BackendError(message)
+        # The header's other form, a date, is left to our own pauses.
+        wait_s = response.headers.get("Retry-After", "")
+        is_seconds = wait_s.isascii() and wait_s.isdigit()
+        return PassingFailure(message, wait_s=float(wait_s) if is_seconds else None)
 
     def _read(self, response: httpx.Response, deadline: float) -> dict[str, Any]:
         raw = bytearray()
@@ -121,12 +124,12 @@ class ModelApi:
             if time.monotonic() > deadline:
                 raise PassingFailure(f"{self._name} took over {self._timeout_s:g} s.")
         try:
-            found = json.loads(raw)
+            reply = json.loads(raw)
         except ValueError:
-            found = None
-        if not isinstance(found, dict):
+            reply = None
+        if not isinstance(reply, dict):
             raise BackendError(f"{self._name} answered with no JSON object.")
-        return found
+        return reply
 
 
 def _wait_before_retry(error: Exception) -> bool | float:
@@ -136,9 +139,3 @@ def _wait_before_retry(error: Exception) -> bool | float:
     if error.wait_s is None:
         return True
     return error.wait_s if error.wait_s <= MAX_WAIT_S else False
-
-
-def _retry_after(response: httpx.Response) -> float | None:
-    """Seconds; the header's other form, a date, is left to our own pauses."""
-    given = response.headers.get("Retry-After", "")
-    return float(given) if given.isascii() and given.isdigit() else None

@@ -60,9 +60,9 @@ class FetchResult:
     last_modified: str
 
 
-def is_url(given: str) -> bool:
+def is_url(argument: str) -> bool:
     """Return whether an argument is a URL, not a file."""
-    return given.lower().startswith(("https://", "http://"))
+    return argument.lower().startswith(("https://", "http://"))
 
 
 def is_public_ip(address: Address) -> bool:
@@ -104,35 +104,31 @@ def fetch(
     for followed in range(max_redirects + 1):
         parts = check_url(url)
         with _send_request(parts, known, ends) as response:
-            headers = _headers(response)
+            # The last header of each name.
+            headers = {
+                name.lower().decode(): value.decode("latin-1") for name, value in response.headers
+            }
             if response.status in _REDIRECTS and "location" in headers:
-                url = _redirected(url, headers["location"], response.status)
+                try:
+                    url = urljoin(url, headers["location"])
+                except ValueError as exc:
+                    message = "The page redirects to an invalid URL."
+                    raise NotFetched(message, answered=response.status) from exc
                 if followed == max_redirects:
-                    said = f"It redirects more than {max_redirects} times."
-                    raise Redirected(said, target=url, answered=response.status)
+                    message = f"It redirects more than {max_redirects} times."
+                    raise Redirected(message, target=url, answered=response.status)
                 continue
             if response.status == HTTPStatus.NOT_MODIFIED and any(known.values()):
                 return None
-            return _content(response, parts, headers, max_bytes)
+            if response.status != HTTPStatus.OK:
+                message = f"Its server answers {response.status}."
+                raise NotFetched(message, answered=response.status)
+            content = _read(response.iter_stream(), headers, max_bytes)
+            names = ("content-type", "etag", "last-modified")
+            return FetchResult(
+                urlunsplit(parts), content, *(headers.get(name, "") for name in names)
+            )
     raise AssertionError  # the last one returned, or was a redirect
-
-
-def _redirected(url: str, location: str, status: int) -> str:
-    try:
-        return urljoin(url, location)
-    except ValueError as exc:
-        raise NotFetched("The page redirects to an invalid URL.", answered=status) from exc
-
-
-def _content(
-    response: httpcore.Response, parts: SplitResult, headers: dict[str, str], max_bytes: int
-) -> FetchResult:
-    if response.status != HTTPStatus.OK:
-        said = f"Its server answers {response.status}."
-        raise NotFetched(said, answered=response.status)
-    content = _read(response.iter_stream(), headers, max_bytes)
-    names = ("content-type", "etag", "last-modified")
-    return FetchResult(urlunsplit(parts), content, *(headers.get(each, "") for each in names))
 
 
 def check_url(url: str) -> SplitResult:
@@ -167,10 +163,10 @@ def _resolve(host: str, port: int) -> str:
             does not reveal the names of a private network.
     """
     try:
-        found = getaddrinfo(host, port, type=SOCK_STREAM)
+        infos = getaddrinfo(host, port, type=SOCK_STREAM)
     except (gaierror, UnicodeError) as exc:
         raise NotFetched("The host of the URL has no public IP address.") from exc
-    addresses = [ip_address(str(each[4][0]).partition("%")[0]) for each in found]
+    addresses = [ip_address(str(each[4][0]).partition("%")[0]) for each in infos]
     is_named = host.lower() in settings.PKB_FETCH_HOSTS
     if not addresses or not (is_named or all(map(is_public_ip, addresses))):
         raise NotFetched("The host of the URL has no public IP address.")
@@ -183,7 +179,7 @@ def _send_request(
 ) -> Iterator[httpcore.Response]:
     host, port = str(parts.hostname), parts.port or _PORTS[parts.scheme]
     backend = _PinnedBackend(_resolve(host, port), ends)
-    wanted = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity", **known}
+    optional = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity", **known}
     target = parts.path + (f"?{parts.query}" if parts.query else "")
     url = httpcore.URL(
         scheme=parts.scheme.encode(),
@@ -191,9 +187,10 @@ def _send_request(
         port=parts.port,
         target=target.encode(),
     )
+    shown_host = f"[{host}]" if ":" in host else host.encode("idna").decode()
     headers = [
-        ("Host", _host_header(parts)),
-        *((name, each) for name, each in wanted.items() if each),
+        ("Host", f"{shown_host}:{parts.port}" if parts.port else shown_host),
+        *((name, each) for name, each in optional.items() if each),
     ]
     # Reading the system's certificates takes longer than a request.
     context = ssl.create_default_context() if parts.scheme == "https" else None
@@ -210,17 +207,6 @@ def _send_request(
         OSError,
     ) as exc:
         raise NotFetched(f"The server cannot be reached: {type(exc).__name__}.") from exc
-
-
-def _host_header(parts: SplitResult) -> str:
-    host = str(parts.hostname)
-    shown = f"[{host}]" if ":" in host else host.encode("idna").decode()
-    return f"{shown}:{parts.port}" if parts.port else shown
-
-
-def _headers(response: httpcore.Response) -> dict[str, str]:
-    """Return the last header of each name, in lower case."""
-    return {name.lower().decode(): value.decode("latin-1") for name, value in response.headers}
 
 
 def _read(pieces: Iterable[bytes], headers: dict[str, str], max_bytes: int) -> bytes:

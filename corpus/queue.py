@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -97,15 +96,12 @@ def list_workers() -> list[Worker]:
             row.id,
             row.last_heartbeat,
             row.silent,
-            *_task_and_job(*tasks.get(row.id, ("", {}))),
+            task=tasks[row.id][0] if row.id in tasks else "",
+            job_id=tasks[row.id][1].get("job_id") if row.id in tasks else None,
             is_home=row.id in home,
         )
         for row in rows
     ]
-
-
-def _task_and_job(task: str, arguments: dict[str, Any]) -> tuple[str, str | None]:
-    return task, arguments.get("job_id")
 
 
 def read_backlog() -> Backlog:
@@ -113,12 +109,12 @@ def read_backlog() -> Backlog:
     deferred = Max("procrastinateevent__at", filter=Q(procrastinateevent__type="deferred"))
     waiting = _awaited((QUEUE, HOME_QUEUE)).annotate(since=Greatest(deferred, "scheduled_at"))
     at_home = Min("since", filter=Q(queue_name=HOME_QUEUE))
-    found = waiting.aggregate(
+    values = waiting.aggregate(
         count=Count("pk"), oldest=Now() - Min("since"), home_oldest=Now() - at_home
     )
     ours = ProcrastinateJob.objects.filter(queue_name__in=(QUEUE, HOME_QUEUE))
     failed_count = ours.filter(status="failed").count()
-    return Backlog(found["count"], found["oldest"], failed_count, found["home_oldest"])
+    return Backlog(values["count"], values["oldest"], failed_count, values["home_oldest"])
 
 
 def enqueue_job(job_id: UUID, *, delay_s: int = 0) -> None:
@@ -127,24 +123,20 @@ def enqueue_job(job_id: UUID, *, delay_s: int = 0) -> None:
     It waits behind other jobs of its creator, and in turns with those of other creators. A job
     without a creator counts for the owner of its collection.
     """
-    lock = f"{RUN_JOB}:{job_id}"
-    _enqueue(
-        RUN_JOB,
-        lock,
-        queue=_queue_of(job_id),
-        delay_s=delay_s,
-        priority=_next_priority(job_id),
-        job_id=str(job_id),
-    )
-
-
-def _next_priority(job_id: UUID) -> int:
     with acting_as(SYSTEM), connection.cursor() as cursor:
         maker = Job.objects.filter(pk=job_id).values_list(
             Coalesce("made_by", "collection__owner"), flat=True
         )
         cursor.execute(_NEXT_PRIORITY, {"maker": maker.first(), "job": job_id, "task": RUN_JOB})
-        return int(cursor.fetchone()[0])
+        (priority,) = cursor.fetchone()
+    _enqueue(
+        RUN_JOB,
+        f"{RUN_JOB}:{job_id}",
+        queue=_queue_of(job_id),
+        delay_s=delay_s,
+        priority=int(priority),
+        job_id=str(job_id),
+    )
 
 
 def _queue_of(job_id: UUID) -> str:
@@ -230,14 +222,8 @@ def _enqueue(
         with transaction.atomic():
             configured.defer(**arguments)
     except exceptions.AlreadyEnqueued:
-        _bring_forward(lock, delay_s=delay_s)
-
-
-def _bring_forward(lock: str, *, delay_s: int) -> None:
-    """Reschedule a queued task, so that it starts no later than ``delay_s`` from now.
-
-    Its time is by the clock of the process that queued it, which may have been wrong.
-    """
-    latest = Now() + timedelta(seconds=delay_s)
-    waiting = ProcrastinateJob.objects.filter(status="todo", queueing_lock=lock)
-    waiting.filter(scheduled_at__gt=latest).update(scheduled_at=latest)
+        # Start it no later than ``delay_s`` from now. Its time is by the clock of the process that
+        # queued it, which may have been wrong.
+        latest = Now() + timedelta(seconds=delay_s)
+        waiting = ProcrastinateJob.objects.filter(status="todo", queueing_lock=lock)
+        waiting.filter(scheduled_at__gt=latest).update(scheduled_at=latest)

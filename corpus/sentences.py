@@ -25,7 +25,7 @@ _BOUNDARY = re.compile(
 # The mark of a list item, which is no sentence by itself.
 _MARKER = re.compile(r"[-*+\u2022]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)]")
 # Maximum indent of a mark at a line start.
-_MOST_INDENT = 20
+_MAX_INDENT = 20
 _LAST_WORD = re.compile(r"(?<![\w.])([\w.]+)\.\Z")
 
 
@@ -65,8 +65,8 @@ def _is_begun(text: str, start: int, end: int) -> bool:
     if not is_marker(piece):
         return False
     at = end - len(piece.lstrip())
-    before = text[max(0, at - _MOST_INDENT) : at].rstrip(" \t")
-    return before.endswith("\n") or (not before and at < _MOST_INDENT)
+    before = text[max(0, at - _MAX_INDENT) : at].rstrip(" \t")
+    return before.endswith("\n") or (not before and at < _MAX_INDENT)
 
 
 def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:

@@ -42,32 +42,28 @@ def normalize_tags(names: Iterable[str]) -> tuple[str, ...]:
     Raises:
         InvalidInput: A tag is longer than 64 characters, or cannot be stored.
     """
-    spelled = [normalize("NFC", " ".join(name.split()).lower()) for name in names]
-    long = next((name for name in spelled if len(name) > MAX_TAG_CHARS), None)
-    if long is not None:
-        raise InvalidInput(f"The tag {long[:20]!r}... has more than {MAX_TAG_CHARS} characters.")
-    if not all(map(is_storable, spelled)):
+    tags = [normalize("NFC", " ".join(name.split()).lower()) for name in names]
+    for tag in tags:
+        if len(tag) > MAX_TAG_CHARS:
+            raise InvalidInput(f"The tag {tag[:20]!r}... has more than {MAX_TAG_CHARS} characters.")
+    if not all(map(is_storable, tags)):
         raise InvalidInput("A tag contains a character that cannot be stored.")
-    return tuple(dict.fromkeys(name for name in spelled if name))
+    return tuple(dict.fromkeys(filter(None, tags)))
 
 
+@transaction.atomic
 def change_tags(document_id: UUID, names: Sequence[str]) -> None:
     """Replace the tags of a stored document and its chunks by these normalized ones.
 
     Raises:
         DocumentNotFound: There is no document with this id.
     """
-    with transaction.atomic():
-        set_tags(_locked(document_id), names)
-
-
-def _locked(document_id: UUID) -> Document:
     rows = Document.objects.select_for_update(no_key=True).only("id")
     document = rows.filter(pk=document_id).first()
     if document is None:
         raise DocumentNotFound(f"There is no document {document_id}.")
     check_writable(Document.objects.filter(pk=document_id))
-    return document
+    set_tags(document, names)
 
 
 def set_tags(document: Document, names: Sequence[str]) -> None:
@@ -128,35 +124,29 @@ def merge_tags(tag_ids: Iterable[int], *, into: str) -> int:
     merged = list(tag_ids)
     # Lock documents before tags, as storing a document does, to prevent deadlocks.
     _lock_documents(Q(tags__in=merged))
-    by_collection = defaultdict(list)
-    for key, collection_id in Tag.objects.filter(pk__in=merged).values_list("pk", "collection_id"):
-        by_collection[collection_id].append(key)
-    return sum(
-        _merge(keys, into=into, collection_id=collection_id)
-        for collection_id, keys in sorted(by_collection.items())
-    )
-
-
-def _merge(merged: Sequence[int], *, into: str, collection_id: int) -> int:
-    own = Tag.objects.filter(collection_id=collection_id)
-    _create_tags([into], collection_id=collection_id)
-    found = own.filter(Q(pk__in=merged) | Q(name=into))
-    keys = {tag.name: tag.pk for tag in found.order_by("pk").select_for_update()}
-    target = keys.pop(into, None)
-    if target is None:
-        raise NotFound(f"There is no tag {into!r}.")
-    both: dict[str, Any] = {"old": list(keys.values()), "new": target}
-    with connection.cursor() as cursor:
-        for statement in (_RELINK_DOCUMENTS, _RELINK_CHUNKS):
-            cursor.execute(statement, both)
-    own.filter(pk__in=keys.values()).delete()
-    return len(keys)
+    count = 0
+    rows = Tag.objects.filter(pk__in=merged).values_list("collection_id", flat=True)
+    for collection_id in sorted(set(rows)):
+        own = Tag.objects.filter(collection_id=collection_id)
+        _create_tags([into], collection_id=collection_id)
+        tags = own.filter(Q(pk__in=merged) | Q(name=into)).order_by("pk").select_for_update()
+        keys = {tag.name: tag.pk for tag in tags}
+        target = keys.pop(into, None)
+        if target is None:
+            raise NotFound(f"There is no tag {into!r}.")
+        values: dict[str, Any] = {"old": list(keys.values()), "new": target}
+        with connection.cursor() as cursor:
+            for statement in (_RELINK_DOCUMENTS, _RELINK_CHUNKS):
+                cursor.execute(statement, values)
+        own.filter(pk__in=keys.values()).delete()
+        count += len(keys)
+    return count
 
 
 def _lock_documents(condition: Q) -> dict[int, list[UUID]]:
     """Lock documents until the transaction ends; return their ids by collection."""
-    chosen = Document.objects.filter(condition).values("pk")
-    rows = Document.objects.filter(pk__in=chosen).order_by("pk").select_for_update(no_key=True)
+    matching = Document.objects.filter(condition).values("pk")
+    rows = Document.objects.filter(pk__in=matching).order_by("pk").select_for_update(no_key=True)
     by_collection = defaultdict(list)
     for key, collection_id in rows.values_list("pk", "collection_id"):
         by_collection[collection_id].append(key)

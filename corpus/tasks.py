@@ -196,12 +196,12 @@ async def run_worker() -> None:
         worker_app.job_manager = _HomeJobManager(connector)
     try:
         async with worker_app.open_async():
-            await _work_until_told(worker_app, queues)
+            await _work_until_signalled(worker_app, queues)
     except ConnectorException as exc:
         raise DatabaseUnavailable("The worker's queue does not answer.") from exc
 
 
-async def _work_until_told(worker_app: DjangoApp, queues: list[str]) -> None:
+async def _work_until_signalled(worker_app: DjangoApp, queues: list[str]) -> None:
     working = asyncio.create_task(
         worker_app.run_worker_async(
             queues=queues,

@@ -19,7 +19,6 @@ from django.db.models import Exists, OuterRef
 from corpus.embedders import get_token_embedder, token_embedders
 from corpus.embedders.colbert import TokenEmbedder
 from corpus.models import Chunk, TokenVectors
-from corpus.models.chunk import ChunkQuerySet
 from corpus.telemetry import Step, span
 
 log = structlog.get_logger(__name__)
@@ -78,9 +77,9 @@ def get_token_vectors(chunks: Sequence[RankedChunk], *, embedder: TokenEmbedder)
     """
     with span(Step.READ_TOKENS, chunks=len(chunks)):
         ids = [chunk.chunk_id for chunk in chunks]
-        kept = TokenVectors.objects.of_chunks(ids, model=embedder.packed_name)
-    packed = dict(kept.values())
-    lacking = [c for c in chunks if c.chunk_id not in kept or kept[c.chunk_id][0] != c.sha256]
+        stored = TokenVectors.objects.of_chunks(ids, model=embedder.packed_name)
+    packed = dict(stored.values())
+    lacking = [c for c in chunks if c.chunk_id not in stored or stored[c.chunk_id][0] != c.sha256]
     if lacking:
         packed |= _compute(lacking, embedder, at_once=len(lacking))
         try:
@@ -155,19 +154,26 @@ def fill_token_vectors(
     Raises:
         BackendError: The model is missing or failed; the vectors stored so far stay.
     """
-    made = datetime.fromtimestamp(since, UTC)
-    lacking = _lacking(collection_id, embedder).filter(created_at__gte=made)
+    present = TokenVectors.objects.filter(chunk=OuterRef("pk"), model=embedder.packed_name)
+    created_after = datetime.fromtimestamp(since, UTC)
+    lacking = Chunk.objects.filter(
+        ~Exists(present), collection_id=collection_id, created_at__gte=created_after
+    ).order_by()
     while listed := list(lacking.values_list("pk", flat=True)[:LISTED_COUNT]):
-        kept_count = 0
+        saved_count = 0
         # Workers with the same list start with different chunks.
         shuffle(listed)
         for start in range(0, len(listed), BATCH_SIZE):
             if should_stop():
                 return False
-            batch = _read(lacking.filter(pk__in=listed[start : start + BATCH_SIZE]))
+            rows = lacking.filter(pk__in=listed[start : start + BATCH_SIZE])
+            batch = [
+                RankedChunk(pk, ranked_text(text, title=title))
+                for pk, text, title in rows.values_list("pk", "text", "document__title")
+            ]
             packed = _compute(batch, embedder, at_once=at_once)
-            kept_count += _save(batch, packed, embedder)
-        if kept_count < len(listed):
+            saved_count += _save(batch, packed, embedder)
+        if saved_count < len(listed):
             return False  # the others were deleted, are locked, or another worker was faster
         if len(listed) < LISTED_COUNT:
             break
@@ -179,13 +185,3 @@ def delete_stale_token_vectors(embedder: TokenEmbedder) -> None:
     others = TokenVectors.objects.exclude(model=embedder.packed_name)
     while some := list(others.values_list("pk", flat=True)[:LISTED_COUNT]):
         TokenVectors.objects.filter(pk__in=some).delete()
-
-
-def _lacking(collection_id: int, embedder: TokenEmbedder) -> ChunkQuerySet:
-    kept = TokenVectors.objects.filter(chunk=OuterRef("pk"), model=embedder.packed_name)
-    return Chunk.objects.filter(~Exists(kept), collection_id=collection_id).order_by()
-
-
-def _read(chunks: ChunkQuerySet) -> list[RankedChunk]:
-    rows = chunks.values_list("pk", "text", "document__title")
-    return [RankedChunk(pk, ranked_text(text, title=title)) for pk, text, title in rows]

@@ -44,11 +44,11 @@ def read_usage(user_id: int | None) -> UserUsage | None:
     if not _has_quotas(user_id):
         return None
     with acting_as(SYSTEM):
-        held = _measure(_documents_of(user_id).stored())
+        stored = _measure(_documents_of(user_id).stored())
         job_count = Job.objects.unfinished().filter(made_by=user_id).count()
     return UserUsage(
-        Usage(held["size"], settings.PKB_USER_MAX_BYTES),
-        Usage(held["count"], settings.PKB_USER_MAX_DOCUMENTS),
+        Usage(stored["size"], settings.PKB_USER_MAX_BYTES),
+        Usage(stored["count"], settings.PKB_USER_MAX_DOCUMENTS),
         Usage(job_count, settings.PKB_USER_MAX_JOBS),
     )
 
@@ -82,8 +82,8 @@ def check_quota(
         documents = _documents_of(owner_id).stored()
         now, gone = _measure(documents), _measure(documents.filter(former))
     _reject_excess(Usage(now["count"], settings.PKB_USER_MAX_DOCUMENTS), 1 - gone["count"])
-    bytes_held = Usage(now["size"], settings.PKB_USER_MAX_BYTES)
-    _reject_excess(bytes_held, size_bytes - gone["size"], are_bytes=True)
+    size = Usage(now["size"], settings.PKB_USER_MAX_BYTES)
+    _reject_excess(size, size_bytes - gone["size"], are_bytes=True)
 
 
 def check_upload_quota(collection: Collection) -> None:
@@ -97,9 +97,9 @@ def check_upload_quota(collection: Collection) -> None:
     if not _has_quotas(collection.owner_id):
         return
     with acting_as(SYSTEM):
-        held = _measure(_documents_of(collection.owner_id))
-    _reject_excess(Usage(held["count"], settings.PKB_USER_MAX_DOCUMENTS), 1)
-    _reject_excess(Usage(held["size"], settings.PKB_USER_MAX_BYTES), 1, are_bytes=True)
+        stored = _measure(_documents_of(collection.owner_id))
+    _reject_excess(Usage(stored["count"], settings.PKB_USER_MAX_DOCUMENTS), 1)
+    _reject_excess(Usage(stored["size"], settings.PKB_USER_MAX_BYTES), 1, are_bytes=True)
 
 
 def check_job_quota() -> None:
@@ -138,24 +138,21 @@ def _documents_of(user_id: int | None) -> DocumentQuerySet:
 
 
 def _measure(documents: DocumentQuerySet) -> dict[str, int]:
-    found: dict[str, int] = documents.aggregate(
-        count=Count("pk"), size=Coalesce(Sum("size_bytes"), 0)
-    )
-    return found
+    return dict(documents.aggregate(count=Count("pk"), size=Coalesce(Sum("size_bytes"), 0)))
 
 
-def _reject_excess(held: Usage, more: int, *, are_bytes: bool = False) -> None:
-    if held.bound is None or more <= 0 or held.used + more <= held.bound:
+def _reject_excess(usage: Usage, more: int, *, are_bytes: bool = False) -> None:
+    if usage.bound is None or more <= 0 or usage.used + more <= usage.bound:
         return
     if are_bytes:
         used, added, bound = (
-            filesizeformat(count).replace("\xa0", " ") for count in (held.used, more, held.bound)
+            filesizeformat(count).replace("\xa0", " ") for count in (usage.used, more, usage.bound)
         )
         raise NoRoomLeft(
             f"The owner of this collection has {used} of the {bound} of documents that they may"
             f" have; this would be {added} more. {_MORE}"
         )
     raise NoRoomLeft(
-        f"The owner of this collection has {held.used:,} of the {held.bound:,} documents that they"
-        f" may have. {_MORE}"
+        f"The owner of this collection has {usage.used:,} of the {usage.bound:,} documents that"
+        f" they may have. {_MORE}"
     )

@@ -23,7 +23,7 @@ SHARE_OF_CACHE = 0.25
 # Vectors of the index for each candidate of ef_search, if that exceeds PKB_HNSW_EF_SEARCH; fewer
 # candidates miss nearest vectors of a large index (docs/decisions/0012).
 VECTORS_A_CANDIDATE = 1_667
-MOST_CANDIDATES = 1_000  # maximum of pgvector
+MAX_CANDIDATES = 1_000  # maximum of pgvector
 
 _SET_EF_SEARCH = """
 SELECT set_config('hnsw.ef_search',
@@ -46,16 +46,16 @@ def count_indexed(model: str) -> int:
     """Return the approximate number of vectors in the model's index, as of its last vacuum."""
     with connection.cursor() as cursor:
         cursor.execute(_INDEXED, [vector_index_name(model)])
-        found = cursor.fetchone()
-    return int(found[0]) if found else 0
+        row = cursor.fetchone()
+    return int(row[0]) if row else 0
 
 
 @contextmanager
 def scaled_ef_search(indexed: int) -> Iterator[None]:
     """Open a transaction with ``ef_search`` scaled to the size of the index."""
-    wanted = min(indexed // VECTORS_A_CANDIDATE, MOST_CANDIDATES)
+    candidates = min(indexed // VECTORS_A_CANDIDATE, MAX_CANDIDATES)
     with transaction.atomic(savepoint=False), connection.cursor() as cursor:
-        cursor.execute(_SET_EF_SEARCH, [wanted])
+        cursor.execute(_SET_EF_SEARCH, [candidates])
         yield
 
 
@@ -70,10 +70,10 @@ def ensure_vector_index(*, model: str, dimension: int) -> None:
         return
     concurrently = "" if connection.in_atomic_block else "CONCURRENTLY"
     with as_owner(), _index_lock(name), connection.cursor() as cursor:
-        found = _is_valid(name)
-        if found:
+        is_valid = _is_valid(name)
+        if is_valid:
             return
-        if found is not None:
+        if is_valid is not None:
             cursor.execute(f"DROP INDEX {concurrently} IF EXISTS {name}")
         if connection.in_atomic_block:
             # CREATE INDEX fails while deferred checks of this transaction are pending.
@@ -93,23 +93,23 @@ def ensure_vector_index(*, model: str, dimension: int) -> None:
 def _memory_for(model: str, *, dimension: int, cursor: CursorWrapper) -> Iterator[None]:
     """Raise the memory of the index build if it needs more and the server has enough."""
     cursor.execute(_MEMORY, [model])
-    count, given_bytes, cache_bytes = cursor.fetchone()
+    count, work_mem_bytes, cache_bytes = cursor.fetchone()
     needed_bytes = count * (2 * dimension + LINKS_BYTES)
-    if not given_bytes < needed_bytes <= SHARE_OF_CACHE * cache_bytes:
+    if not work_mem_bytes < needed_bytes <= SHARE_OF_CACHE * cache_bytes:
         yield
         return
     # Without parallel workers: they would share the memory in /dev/shm, which may be too small.
-    wanted = {
+    options = {
         "maintenance_work_mem": f"{needed_bytes // 1_024 + 1}kB",
         "max_parallel_maintenance_workers": "0",
     }
-    for name, value in wanted.items():
+    for name, value in options.items():
         cursor.execute("SELECT set_config(%s, %s, %s)", [name, value, connection.in_atomic_block])
     try:
         yield
     finally:
         if not connection.in_atomic_block:
-            for name in wanted:
+            for name in options:
                 cursor.execute(f"RESET {name}")
 
 
@@ -117,8 +117,8 @@ def _is_valid(name: str) -> bool | None:
     """Return whether an index is finished; None if there is none."""
     with connection.cursor() as cursor:
         cursor.execute(_IS_VALID, [name])
-        found = cursor.fetchone()
-    return None if found is None else bool(found[0])
+        row = cursor.fetchone()
+    return None if row is None else bool(row[0])
 
 
 @contextmanager
@@ -130,17 +130,14 @@ def _index_lock(name: str) -> Iterator[None]:
     """
     key = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], signed=True)
     is_atomic = connection.in_atomic_block
-    take = f"SELECT pg_try_advisory{'_xact' if is_atomic else ''}_lock(%s)"
+    lock = f"SELECT pg_try_advisory{'_xact' if is_atomic else ''}_lock(%s)"
     with connection.cursor() as cursor:
-        while not _ask(cursor, take, key):
+        cursor.execute(lock, [key])
+        while cursor.fetchone() != (True,):
             sleep(POLL_S)
+            cursor.execute(lock, [key])
         try:
             yield
         finally:
             if not is_atomic:
-                _ask(cursor, "SELECT pg_advisory_unlock(%s)", key)
-
-
-def _ask(cursor: CursorWrapper, query: str, key: int) -> bool:
-    cursor.execute(query, [key])
-    return bool(cursor.fetchone()[0])
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [key])

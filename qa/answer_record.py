@@ -9,7 +9,8 @@ from uuid import UUID
 from django.db import connection
 
 from corpus.errors import AnswerNotFound
-from corpus.models import PREVIEW_CHARS, Chunk
+from corpus.models import Chunk
+from corpus.models.chunk import PREVIEW_CHARS
 from corpus.postgres.snapshot import read_in_snapshot
 from corpus.roots.shown_paths import shown_uri
 from qa import models

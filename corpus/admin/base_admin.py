@@ -32,6 +32,13 @@ class ReadOnlyAdmin(ModelAdmin):
         return False
 
 
+class UndeletableAdmin(ReadOnlyAdmin):
+    """Shows rows that are deleted with others only."""
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
 def link(url_name: str, key: object, text: object) -> SafeString:
     """Return a link to a row's page in the admin."""
     url = reverse(f"admin:{url_name}", args=[key])

@@ -5,7 +5,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from corpus.admin.base_admin import ReadOnlyAdmin, link, link_citing
+from corpus.admin.base_admin import UndeletableAdmin, link, link_citing
 from corpus.models import Chunk, Embedding
 
 # The fields from which the names of a chunk and its document are built.
@@ -13,7 +13,7 @@ LONG_FIELDS = ["text", "lexemes", "ngrams", "document__raw_text", "document__out
 
 
 @admin.register(Chunk)
-class ChunkAdmin(ReadOnlyAdmin):
+class ChunkAdmin(UndeletableAdmin):
     list_display = [
         "text_preview", "document_link", "ordinal", "span", "token_count", "headings", "tag_names",
     ]  # fmt: skip
@@ -33,9 +33,6 @@ class ChunkAdmin(ReadOnlyAdmin):
             *self.readonly_fields,
             *(name for name in fields if name not in self.readonly_fields),
         ]
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     @admin.display(description="document", ordering="document")
     def document_link(self, chunk: Chunk) -> SafeString:
@@ -59,7 +56,7 @@ class ChunkAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Embedding)
-class EmbeddingAdmin(ReadOnlyAdmin):
+class EmbeddingAdmin(UndeletableAdmin):
     list_display = ["chunk_link", "document", "model", "dimension", "collection", "created_at"]
     list_filter = ["model", "dimension", "collection"]
     search_fields = ["chunk__document__title", "chunk__document__source_uri"]
@@ -70,9 +67,6 @@ class EmbeddingAdmin(ReadOnlyAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Embedding]:
         rows = Embedding.objects.select_related("collection", "chunk__document")
         return rows.defer("vector", *(f"chunk__{name}" for name in LONG_FIELDS))
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
 
     @admin.display(description="chunk", ordering="chunk")
     def chunk_link(self, embedding: Embedding) -> SafeString:

@@ -28,9 +28,8 @@ class JobAdmin(ReadOnlyAdmin):
     @admin.display
     def what(self, job: Job) -> str:
         """Return the URL or file name; for several, the first and the number of others."""
-        said = job.arguments
-        names = [PurePath(path).name for path in said.get("paths", [])]
-        first, *more = names or [said.get("address", "")]
+        names = [PurePath(path).name for path in job.arguments.get("paths", [])]
+        first, *more = names or [job.arguments.get("address", "")]
         return f"{first} and {len(more)} more" if more else first
 
     @admin.display
@@ -50,17 +49,17 @@ class JobAdmin(ReadOnlyAdmin):
         self,
         request: HttpRequest,
         jobs: QuerySet[Job],
-        verb: Callable[[UUID], Job],
-        said: str,
+        act: Callable[[UUID], Job],
+        past: str,
     ) -> None:
         done = 0
         for job in jobs:
             try:
-                verb(job.pk)
+                act(job.pk)
                 done += 1
             except PkbError as exc:
                 self.message_user(request, f"{job}: {exc}", messages.ERROR)
-        self.message_user(request, f"{done} jobs {said}.")
+        self.message_user(request, f"{done} jobs {past}.")
 
     def has_run_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("corpus.change_job")

@@ -20,18 +20,17 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]
         fields = FIELDS
 
     def clean(self) -> dict[str, Any]:
-        given = super().clean() or self.cleaned_data
+        values = super().clean() or self.cleaned_data
         try:
-            settled = validate_rule({field: given.get(field) for field in FIELDS})
+            rule = validate_rule({field: values.get(field) for field in FIELDS})
         except InvalidInput as exc:
             raise ValidationError({exc.field: exc.detail}) from exc
-        into = settled["collection"]
-        if into and not Collection.objects.find(into):
+        if rule["collection"] and not Collection.objects.find(rule["collection"]):
             raise ValidationError({"collection": "There is no collection of this name."})
-        same = Rule.objects.filter(name=settled["name"], is_set=False).exclude(pk=self.instance.pk)
+        same = Rule.objects.filter(name=rule["name"], is_set=False).exclude(pk=self.instance.pk)
         if same.exists():
             raise ValidationError({"name": "A rule of this name already exists."})
-        return settled
+        return rule
 
 
 @admin.register(Rule)
@@ -69,8 +68,8 @@ class RuleAdmin(ModelAdmin):
     @admin.action(description="Preview: count the documents each would change")
     def try_them(self, request: HttpRequest, rules: QuerySet[Rule]) -> None:
         for rule in rules:
-            trial = preview_rule(rule)
-            counts = f"{trial.matching_count} documents, {trial.changing_count} would get tags"
+            preview = preview_rule(rule)
+            counts = f"{preview.matching_count} documents, {preview.changing_count} would get tags"
             self.message_user(request, f"{rule}: {counts}.")
 
     @admin.action(description="Apply to existing documents", permissions=["change"])

@@ -16,6 +16,7 @@ from corpus.api.fields import (
     QualifiedNameField,
     StrictCharField,
     StrictIntegerField,
+    read_input,
 )
 from corpus.api.pagination import CreationPagination
 from corpus.catalogue import change_collection, create_collection, delete_collection
@@ -150,18 +151,11 @@ class CollectionsView(generics.ListAPIView[Collection]):
 
     @extend_schema(request=CollectionInput, responses={201: CollectionResponse})
     def post(self, request: Request) -> Response:
-        form = CollectionInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        given = form.validated_data
-        create_collection(
-            given["name"],
-            description=given["description"],
-            embedding_model=given.get("embedding_model"),
-            dimension=given.get("dimension"),
-            chunking=given.get("chunking"),
-            language=given["language"],
-        )
-        return Response(_collection_response(given["name"]), status=201)
+        values = read_input(CollectionInput, request.data)
+        # There is a single distance.
+        values.pop("distance", None)
+        create_collection(**values)
+        return Response(_collection_response(values["name"]), status=201)
 
 
 @endpoint(
@@ -179,14 +173,13 @@ class CreateView(APIView):
 
     @extend_schema(request=IndexInput, responses={201: IndexResponse})
     def post(self, request: Request) -> Response:
-        form = IndexInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        given = dict(form.validated_data)
-        made = create_collection(given.pop("index_name"), **given)
+        values = read_input(IndexInput, request.data)
+        collection = create_collection(values.pop("index_name"), **values)
+        model, dimension = collection.embedding_model, collection.dimension
         body = {
-            "index_name": made.name,
+            "index_name": collection.name,
             "status": "created",
-            "message": f"Embedded by {made.embedding_model}, {made.dimension} dimensions.",
+            "message": f"Embedded by {model}, {dimension} dimensions.",
         }
         return Response(IndexResponse(body).data, status=201)
 
@@ -216,19 +209,16 @@ class CollectionView(APIView):
 
     @extend_schema(request=CollectionUpdate, responses={200: CollectionResponse})
     def patch(self, request: Request, name: str) -> Response:
-        form = CollectionUpdate(data=request.data)
-        form.is_valid(raise_exception=True)
-        given = form.validated_data
-        if given.pop("name", name) != name:
+        values = read_input(CollectionUpdate, request.data)
+        if values.pop("name", name) != name:
             raise ValidationError({"name": ["The name of a collection cannot be changed."]})
-        change_collection(name, **given)
+        change_collection(name, **values)
         return Response(_collection_response(name))
 
     @extend_schema(parameters=[DeletionParams], responses={204: None})
     def delete(self, request: Request, name: str) -> Response:
-        choice = DeletionParams(data=request.query_params)
-        choice.is_valid(raise_exception=True)
-        delete_collection(name, if_empty=choice.validated_data["if_empty"])
+        values = read_input(DeletionParams, request.query_params)
+        delete_collection(name, if_empty=values["if_empty"])
         return Response(status=204)
 
 
@@ -248,9 +238,8 @@ class StatsView(APIView):
 
     @extend_schema(parameters=[CollectionParams], responses={200: Stats})
     def get(self, request: Request) -> Response:
-        choice = CollectionParams(data=request.query_params)
-        choice.is_valid(raise_exception=True)
-        collection = _collection_with_counts(choice.validated_data["collection"])
+        values = read_input(CollectionParams, request.query_params)
+        collection = _collection_with_counts(values["collection"])
         stats: dict[str, Any] = {
             "total_documents": collection.document_count,
             "total_chunks": collection.chunk_count,

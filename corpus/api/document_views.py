@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from corpus.api.fields import QualifiedNameField, StrictCharField, TagListField
+from corpus.api.fields import QualifiedNameField, StrictCharField, TagListField, read_input
 from corpus.api.pagination import CreationPagination, OrdinalPagination
 from corpus.catalogue import delete_document
 from corpus.endpoints import Endpoint, endpoint
@@ -86,16 +86,14 @@ class DocumentsView(generics.ListAPIView[Document]):
     pagination_class = CreationPagination
 
     def get_queryset(self) -> QuerySet[Document]:
-        choice = DocumentFilter(data=self.request.query_params)
-        choice.is_valid(raise_exception=True)
-        given = choice.validated_data
-        documents = Document.objects.listed().tagged(normalize_tags(given["tag"]))
-        if "collection" in given:
-            collection = Collection.objects.get_named(given["collection"])
+        values = read_input(DocumentFilter, self.request.query_params)
+        documents = Document.objects.listed().tagged(normalize_tags(values["tag"]))
+        if "collection" in values:
+            collection = Collection.objects.get_named(values["collection"])
             documents = documents.filter(collection=collection)
-        if "q" in given:
-            documents = documents.mentioning(given["q"])
-        exact = {name: given[name] for name in ("status", "source") if name in given}
+        if "q" in values:
+            documents = documents.mentioning(values["q"])
+        exact = {name: values[name] for name in ("status", "source") if name in values}
         return documents.filter(**exact)
 
     @extend_schema(parameters=[DocumentFilter])

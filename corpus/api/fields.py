@@ -1,4 +1,4 @@
-"""Serializer fields that accept only their own JSON type."""
+"""Read input: serializer fields that accept only their own JSON type."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -12,6 +12,17 @@ from corpus.characters import is_storable
 from corpus.filters import Filter, FilterError, parse_filter
 from corpus.models import NAME_PATTERN, QUALIFIED_NAME_PATTERN
 from corpus.times import EARLIEST, LATEST, is_storable_time
+
+
+def read_input(form: type[serializers.Serializer[Any]], data: Any) -> dict[str, Any]:
+    """Return the validated values of a body or query.
+
+    Raises:
+        ValidationError: A value is invalid; the error names the field.
+    """
+    bound = form(data=data)
+    bound.is_valid(raise_exception=True)
+    return dict(bound.validated_data)
 
 
 class StrictCharField(serializers.CharField):
@@ -120,10 +131,10 @@ class JsonFormField(JsonObjectField):
 
     def to_internal_value(self, data: Any) -> Any:
         try:
-            written = json.loads(data)
+            value = json.loads(data)
         except (ValueError, TypeError, RecursionError):
             self.fail("json")
-        return super().to_internal_value(written)
+        return super().to_internal_value(value)
 
 
 @extend_schema_field({"$ref": "#/components/schemas/SearchFilter"})
@@ -134,8 +145,8 @@ class FilterField(serializers.Field[Any, Any, Any, Any]):
         try:
             return parse_filter(data)
         except FilterError as exc:
-            found = {exc.path: [str(exc)]} if exc.path else [str(exc)]
-            raise serializers.ValidationError(found) from exc
+            detail = {exc.path: [str(exc)]} if exc.path else [str(exc)]
+            raise serializers.ValidationError(detail) from exc
 
 
 class TagListField(serializers.ListField):

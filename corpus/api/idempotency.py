@@ -32,28 +32,27 @@ def respond_idempotently(
     if len(key) > MAX_KEY_CHARS:
         raise InvalidInput(f"Idempotency-Key must have at most {MAX_KEY_CHARS} characters.")
     digest = _digest(fingerprint)
-    asker = {"made_by": current_user_id(), "made_with": current_restricted_key_id()}
-    with _key_lock(f"{asker['made_by']}:{asker['made_with']}:{key}"):
-        kept = IdempotentRequest.objects.filter(key=key, **asker).first()
-        if kept is None:
+    caller = {"made_by": current_user_id(), "made_with": current_restricted_key_id()}
+    with _key_lock(f"{caller['made_by']}:{caller['made_with']}:{key}"):
+        stored = IdempotentRequest.objects.filter(key=key, **caller).first()
+        if stored is None:
             response = respond()
-            _save_response(key, digest, response)
+            document_id = response.data.get("document_id")
+            with transaction.atomic():
+                # Its document may have been deleted meanwhile.
+                if document_id is None or Document.objects.lock_for_key_share([str(document_id)]):
+                    IdempotentRequest.objects.create(
+                        key=key,
+                        request_sha256=digest,
+                        status=response.status_code,
+                        body=response.data,
+                    )
             return response
-    if kept.request_sha256 != digest:
+    if stored.request_sha256 != digest:
         raise IdempotencyKeyReused(
             f"Idempotency-Key {key!r} was used with a different request body."
         )
-    return Response(kept.body, status=kept.status)
-
-
-@transaction.atomic
-def _save_response(key: str, digest: str, response: Response) -> None:
-    """Store a response, unless its document was deleted meanwhile."""
-    named = response.data.get("document_id")
-    if named is None or Document.objects.lock_for_key_share([str(named)]):
-        IdempotentRequest.objects.create(
-            key=key, request_sha256=digest, status=response.status_code, body=response.data
-        )
+    return Response(stored.body, status=stored.status)
 
 
 def _digest(fingerprint: Mapping[str, Any]) -> str:

@@ -20,6 +20,7 @@ from corpus.api.fields import (
     TagListField,
     UncheckedCharField,
     ZonedDateTimeField,
+    read_input,
 )
 from corpus.api.idempotency import MAX_KEY_CHARS, respond_idempotently
 from corpus.api.job_views import IngestFolder, JobResponse, ingest_folder
@@ -117,45 +118,43 @@ class IngestView(APIView):
         responses={201: REPLY, 200: REPLY, 202: JobResponse},
     )
     def post(self, request: Request) -> Response:
-        form = _ingest_form(request)
-        form.is_valid(raise_exception=True)
-        given = form.validated_data
+        values = read_input(_form_of(request), request.data)
         return respond_idempotently(
             request.headers.get("Idempotency-Key", ""),
-            fingerprint=given,
+            fingerprint=values,
             respond=lambda: (
-                ingest_folder(request, given) if "content_path" in given else _ingest(given)
+                ingest_folder(request, values) if "content_path" in values else _ingest(values)
             ),
         )
 
 
-def _ingest_form(request: Request) -> Any:
-    if not (request.content_type or "").startswith("multipart/"):
-        forms = {"content_path": IngestFolder, "url": IngestUrl}
-        named = [form for field, form in forms.items() if field in request.data]
-        return (named or [IngestText])[0](data=request.data)
-    return IngestFile(data=request.data)
+def _form_of(request: Request) -> type[serializers.Serializer[Any]]:
+    if (request.content_type or "").startswith("multipart/"):
+        return IngestFile
+    if "content_path" in request.data:
+        return IngestFolder
+    return IngestUrl if "url" in request.data else IngestText
 
 
-def _ingest(given: dict[str, Any]) -> Response:
-    collection = get_or_create_collection(given["collection"])
+def _ingest(values: dict[str, Any]) -> Response:
+    collection = get_or_create_collection(values["collection"])
     attributes = Attributes(
-        source_uri=given.get("source_uri", ""),
-        source=given["source"],
-        title=given["title"],
-        tags=normalize_tags(given["tags"]),
-        metadata=given["metadata"],
-        user_created_at=given["created_at"],
+        source_uri=values.get("source_uri", ""),
+        source=values["source"],
+        title=values["title"],
+        tags=normalize_tags(values["tags"]),
+        metadata=values["metadata"],
+        user_created_at=values["created_at"],
     )
     options = IngestOptions(apply_routing=True, is_awaited=True)
-    if "url" in given:
+    if "url" in values:
         stored = ingest_url(
-            given["url"], collection=collection, attributes=attributes, options=options
+            values["url"], collection=collection, attributes=attributes, options=options
         )
     else:
-        content: str | SubmittedFile = given.get("text", "")
-        if "file" in given:
-            upload = given["file"]
+        content: str | SubmittedFile = values.get("text", "")
+        if "file" in values:
+            upload = values["file"]
             media_type = upload.content_type or ""
             content = SubmittedFile(upload.read(), upload.name or "", media_type)
             options = replace(

@@ -18,6 +18,7 @@ from corpus.api.fields import (
     StrictCharField,
     StrictIntegerField,
     TagListField,
+    read_input,
 )
 from corpus.api.pagination import NewestFirstPagination
 from corpus.catalogue import get_or_create_collection
@@ -122,11 +123,11 @@ class JobFilter(serializers.Serializer[Any]):
 SOURCE = "api"
 
 
-def ingest_folder(request: Request, given: dict[str, Any]) -> Response:
+def ingest_folder(request: Request, values: dict[str, Any]) -> Response:
     """Start a sync of a folder below an allowed root."""
-    tags = normalize_tags(given["tags"])
+    tags = normalize_tags(values["tags"])
     job = _start_sync(
-        given["content_path"], given["collection"], given, source=given["source"], tags=tags
+        values["content_path"], values["collection"], values, source=values["source"], tags=tags
     )
     return job_response(request, job)
 
@@ -137,14 +138,14 @@ def job_response(request: Request, job: Job) -> Response:
     return Response(JobResponse(job).data, status=202, headers={"Location": url})
 
 
-def _start_sync(path: str, collection: str, given: dict[str, Any], **labels: Any) -> Job:
+def _start_sync(path: str, collection: str, values: dict[str, Any], **labels: Any) -> Job:
     folder = find_allowed(path, folder=True)
     options = SyncOptions(
         paths=(str(folder.path),),
         root=str(folder.root),
         mirror=True,
-        force=given["force_reindex"],
-        batch_size=given["batch_size"],
+        force=values["force_reindex"],
+        batch_size=values["batch_size"],
         **labels,
     )
     return start_sync(get_or_create_collection(collection), options)
@@ -168,15 +169,13 @@ class EncodeDocView(APIView):
 
     @extend_schema(request=EncodeDoc, responses={200: EncodeDocResponse})
     def post(self, request: Request) -> Response:
-        form = EncodeDoc(data=request.data)
-        form.is_valid(raise_exception=True)
-        given = form.validated_data
+        values = read_input(EncodeDoc, request.data)
         Installation.objects.require_files_here()
-        found = find_allowed(given["document_path"], folder=False)
-        collection = get_or_create_collection(given["index_name"])
-        options = SyncOptions(paths=(str(found.path),), root=str(found.root), source=SOURCE)
+        file = find_allowed(values["document_path"], folder=False)
+        collection = get_or_create_collection(values["index_name"])
+        options = SyncOptions(paths=(str(file.path),), root=str(file.root), source=SOURCE)
         try:
-            result = sync_file(found.path, collection=collection, options=options)
+            result = sync_file(file.path, collection=collection, options=options)
         except OSError as exc:
             raise PathNotFound("There is no such file in PKB_INGEST_ROOTS.") from exc
         body = {
@@ -202,14 +201,12 @@ class EncodeBatchView(APIView):
 
     @extend_schema(request=EncodeBatch, responses={202: EncodeBatchResponse})
     def post(self, request: Request) -> Response:
-        form = EncodeBatch(data=request.data)
-        form.is_valid(raise_exception=True)
-        given = form.validated_data
-        job = _start_sync(given["directory_path"], given["index_name"], given, source=SOURCE)
+        values = read_input(EncodeBatch, request.data)
+        job = _start_sync(values["directory_path"], values["index_name"], values, source=SOURCE)
         body = {
             "status": job.status,
             "message": "The folder is taken in by a background job.",
-            "index_name": given["index_name"],
+            "index_name": values["index_name"],
             "job_id": job.pk,
         }
         url = reverse("job", args=[job.pk], request=request)
@@ -225,13 +222,11 @@ class JobsView(generics.ListAPIView[Job]):
     pagination_class = NewestFirstPagination
 
     def get_queryset(self) -> QuerySet[Job]:
-        choice = JobFilter(data=self.request.query_params)
-        choice.is_valid(raise_exception=True)
-        given = choice.validated_data
+        values = read_input(JobFilter, self.request.query_params)
         jobs = Job.objects.select_related("collection__owner")
-        if "collection" in given:
-            jobs = jobs.filter(collection=Collection.objects.get_named(given["collection"]))
-        exact = {name: given[name] for name in ("kind", "status") if name in given}
+        if "collection" in values:
+            jobs = jobs.filter(collection=Collection.objects.get_named(values["collection"]))
+        exact = {name: values[name] for name in ("kind", "status") if name in values}
         return jobs.filter(**exact)
 
     @extend_schema(parameters=[JobFilter])

@@ -13,6 +13,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from corpus.api.fields import read_input
 from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import (
     Errors,
@@ -67,12 +68,11 @@ class OriginalView(APIView):
         },
     )
     def get(self, request: Request, document_id: UUID) -> HttpResponse:
-        choice = OriginalParams(data=request.query_params)
-        choice.is_valid(raise_exception=True)
+        values = read_input(OriginalParams, request.query_params)
         document = find_row(document_id)
         content = read_original(document)
         shown = shown_type(document, content)
-        is_download = choice.validated_data["download"] or shown == DOWNLOADED
+        is_download = values["download"] or shown == DOWNLOADED
         tag = f'"{document.file_hash}"'
         reply = _send(request, lambda: content, content_type=shown, tag=tag)
         name = original_name(document)

@@ -20,7 +20,8 @@ def is_cross_origin(*, origin: str | None, fetch_site: str | None, host: str) ->
         fetch_site: Its ``Sec-Fetch-Site``.
         host: Its ``Host``.
     """
-    if origin is not None and _is_allowed_origin(origin):
+    is_allowed = settings.CORS_ALLOW_ALL_ORIGINS or origin in settings.CORS_ALLOWED_ORIGINS
+    if origin is not None and is_allowed:
         return False
     if origin is None or fetch_site in _ELSEWHERE:
         return fetch_site in _ELSEWHERE
@@ -32,13 +33,9 @@ def is_cross_origin(*, origin: str | None, fetch_site: str | None, host: str) ->
     return _without_path(origin) not in ours
 
 
-def _is_allowed_origin(origin: str) -> bool:
-    return settings.CORS_ALLOW_ALL_ORIGINS or origin in settings.CORS_ALLOWED_ORIGINS
-
-
 def _without_path(address: str) -> str | None:
     try:
-        found = urlsplit(address.lower())
+        parts = urlsplit(address.lower())
     except ValueError:
         return None
-    return f"{found.scheme}://{found.netloc}" if found.netloc else None
+    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else None

@@ -31,34 +31,26 @@ def translate_error(error: Exception) -> PkbError | None:
 
     An outage is logged with its reason.
     """
-    return error if isinstance(error, PkbError) else _find_outage(error)
-
-
-def _find_outage(error: Exception) -> PkbError | None:
-    if _is_unwritable(error):
-        log.error("storage_unavailable", reason=" ".join(str(error).split()))
+    if isinstance(error, PkbError):
+        return error
+    cause = error.__cause__
+    reason = " ".join(str(error).split())
+    # Our disk, or that of Postgres.
+    is_full = isinstance(error, OSError) and error.errno in _UNWRITABLE
+    if is_full or isinstance(cause, errors.DiskFull):
+        log.error("storage_unavailable", reason=reason)
         return StorageUnavailable("The disk is full, or cannot be written to; nothing was kept.")
     if isinstance(error, _AWAY):
-        log.error("database_unavailable", reason=" ".join(str(error).split()))
+        log.error("database_unavailable", reason=reason)
         return DatabaseUnavailable("The database does not answer; try again soon.")
-    return _explain(error) if isinstance(error, ProgrammingError) else None
-
-
-def _explain(error: ProgrammingError) -> PkbError | None:
-    cause = error.__cause__
+    if not isinstance(error, ProgrammingError):
+        return None
     if isinstance(cause, errors.InsufficientPrivilege) and _BY_POLICY in str(cause):
         return NotAllowed("You may read this collection, but not change it.")
     if isinstance(cause, _LACKING) and not is_migrated():
-        log.error("database_not_migrated", reason=" ".join(str(error).split()))
+        log.error("database_not_migrated", reason=reason)
         return NotReady("The database is not migrated; run manage.py migrate.")
     return None
-
-
-def _is_unwritable(error: Exception) -> bool:
-    """Return whether the disk of our files or of Postgres is full or read-only."""
-    if isinstance(error, OSError):
-        return error.errno in _UNWRITABLE
-    return isinstance(error.__cause__, errors.DiskFull)
 
 
 def is_migrated() -> bool:

@@ -25,11 +25,11 @@ class CreationPagination(CursorPagination):
     invalid_cursor_message = "This cursor was not given by this list."
 
     def get_page_size(self, request: Request) -> int:
-        given = request.query_params.get(self.page_size_query_param, str(self.page_size))
-        if given not in _LIMITS:
+        limit = request.query_params.get(self.page_size_query_param, str(self.page_size))
+        if limit not in _LIMITS:
             message = f"A whole number from 1 to {self.max_page_size} is needed."
             raise exceptions.ValidationError({self.page_size_query_param: [message]})
-        return int(given)
+        return int(limit)
 
     def decode_cursor(self, request: Request) -> Any:
         try:

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from corpus.access.principal import Scope
-from corpus.api.fields import StrictBooleanField, StrictCharField, TagListField
+from corpus.api.fields import StrictBooleanField, StrictCharField, TagListField, read_input
 from corpus.api.pagination import CreationPagination
 from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import (
@@ -22,7 +22,7 @@ from corpus.errors import (
     RuleNotFound,
 )
 from corpus.jobs.kinds.edit_job import start_tagging
-from corpus.models import Document, Rule
+from corpus.models import Rule
 from corpus.roots.shown_paths import shown_path, shown_uri
 from corpus.rules import add_rule, all_rules, change_rule, delete_rule, preview_rule
 from corpus.rules.conditions import (
@@ -133,9 +133,9 @@ class RulesView(generics.ListAPIView[Rule]):
 
     @extend_schema(request=RuleInput, responses={201: RuleSavedResponse})
     def post(self, request: Request) -> Response:
-        given = _read(RuleInput, request)
-        is_applied = given.pop("apply")
-        return Response(_saved_response(add_rule(given), is_applied=is_applied), status=201)
+        values = read_input(RuleInput, request.data)
+        is_applied = values.pop("apply")
+        return Response(_saved_response(add_rule(values), is_applied=is_applied), status=201)
 
 
 @endpoint(
@@ -158,9 +158,9 @@ class RuleView(APIView):
 
     @extend_schema(request=RuleUpdate, responses={200: RuleSavedResponse})
     def patch(self, request: Request, rule_id: UUID) -> Response:
-        given = _read(RuleUpdate, request)
-        is_applied = given.pop("apply")
-        return Response(_saved_response(change_rule(rule_id, given), is_applied=is_applied))
+        values = read_input(RuleUpdate, request.data)
+        is_applied = values.pop("apply")
+        return Response(_saved_response(change_rule(rule_id, values), is_applied=is_applied))
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, rule_id: UUID) -> Response:
@@ -183,32 +183,26 @@ class RulePreviewView(APIView):
 
     @extend_schema(request=RulePreviewInput, responses={200: RulePreviewResponse})
     def post(self, request: Request) -> Response:
-        trial = preview_rule(Rule(**validate_rule(_read(RulePreviewInput, request))))
-        shown = {
-            "matching_count": trial.matching_count,
-            "changing_count": trial.changing_count,
-            "documents": [_match(document, tags) for document, tags in trial.documents],
+        rule = Rule(**validate_rule(read_input(RulePreviewInput, request.data)))
+        preview = preview_rule(rule)
+        body = {
+            "matching_count": preview.matching_count,
+            "changing_count": preview.changing_count,
+            "documents": [
+                {
+                    "document_id": document.pk,
+                    "title": document.name,
+                    "collection": document.collection.qualified_name,
+                    "file_path": shown_path(document.file_path),
+                    "source_uri": shown_uri(document.source_uri, file_path=document.file_path),
+                    "new_tags": tags,
+                }
+                for document, tags in preview.documents
+            ],
         }
-        return Response(RulePreviewResponse(shown).data)
-
-
-def _read(form_of: type[serializers.Serializer[Any]], request: Request) -> dict[str, Any]:
-    form = form_of(data=request.data)
-    form.is_valid(raise_exception=True)
-    return dict(form.validated_data)
+        return Response(RulePreviewResponse(body).data)
 
 
 def _saved_response(rule: Rule, *, is_applied: bool) -> Any:
     jobs = start_tagging(rule) if is_applied else []
     return {**RuleResponse(rule).data, "job_ids": [str(job.pk) for job in jobs]}
-
-
-def _match(document: Document, new_tags: list[str]) -> dict[str, Any]:
-    return {
-        "document_id": document.pk,
-        "title": document.name,
-        "collection": document.collection.qualified_name,
-        "file_path": shown_path(document.file_path),
-        "source_uri": shown_uri(document.source_uri, file_path=document.file_path),
-        "new_tags": new_tags,
-    }

@@ -16,6 +16,7 @@ from corpus.api.fields import (
     StrictCharField,
     StrictIntegerField,
     TagListField,
+    read_input,
 )
 from corpus.api.job_views import JobResponse, job_response
 from corpus.api.pagination import CreationPagination
@@ -121,21 +122,19 @@ class SitesView(generics.ListAPIView[Site]):
     @extend_schema(request=SiteInput, responses={201: SiteResponse, 200: SiteResponse})
     def post(self, request: Request) -> Response:
         """Keep a site or a page, and begin to bring it in."""
-        form = SiteInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        given = form.validated_data
+        values = read_input(SiteInput, request.data)
         limits = SiteLimits(
-            is_whole=given["crawl"],
-            depth=given["depth"],
-            max_pages=given["max_pages"],
-            every_hours=given["every_hours"],
+            is_whole=values["crawl"],
+            depth=values["depth"],
+            max_pages=values["max_pages"],
+            every_hours=values["every_hours"],
         )
         check_fetching()
         site, is_new = add_site(
-            given["url"],
+            values["url"],
             limits,
-            collection=get_or_create_collection(given["collection"]),
-            tags=normalize_tags(given["tags"]),
+            collection=get_or_create_collection(values["collection"]),
+            tags=normalize_tags(values["tags"]),
         )
         refresh_site(site.pk)
         shown = SiteResponse(find_site(site.pk))
@@ -162,9 +161,8 @@ class SiteView(APIView):
     @extend_schema(parameters=[RemovalParams], responses={204: None})
     def delete(self, request: Request, site_id: UUID) -> Response:
         check_fetching()
-        choice = RemovalParams(data=request.query_params)
-        choice.is_valid(raise_exception=True)
-        remove_site(site_id, with_documents=choice.validated_data["with_documents"])
+        values = read_input(RemovalParams, request.query_params)
+        remove_site(site_id, with_documents=values["with_documents"])
         return Response(status=204)
 
 

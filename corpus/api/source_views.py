@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from corpus.api.fields import StrictBooleanField
+from corpus.api.fields import StrictBooleanField, read_input
 from corpus.api.job_views import JobResponse, job_response
 from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import Errors, SourceNotFound
@@ -52,6 +52,5 @@ class SourceSyncView(APIView):
 
     @extend_schema(request=SourceSync, responses={202: JobResponse})
     def post(self, request: Request, name: str) -> Response:
-        form = SourceSync(data=request.data)
-        form.is_valid(raise_exception=True)
-        return job_response(request, sync_source(name, emptied=form.validated_data["emptied"]))
+        values = read_input(SourceSync, request.data)
+        return job_response(request, sync_source(name, emptied=values["emptied"]))

@@ -5,11 +5,12 @@ Signal handlers run at every deletion by the ORM, in its transaction. Other apps
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, count
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
 from django.contrib.contenttypes.models import ContentType
@@ -19,13 +20,13 @@ from django.db.models.signals import post_delete, pre_delete
 from django.dispatch import Signal, receiver
 
 from corpus.access.principal import SYSTEM, acting_as
-from corpus.erasure.tombstones import create_tombstones
+from corpus.erasure.shingles import ShingleHasher
 from corpus.ingestion.uploaded_files import delete_uploads_on_commit, path_of
 from corpus.jobs.job_cleanup import erase_from_jobs
 from corpus.jobs.states import fail_job
 from corpus.jobs.uploads import uploads_of
 from corpus.lexical import drop_unused_words, read_words
-from corpus.models import Collection, Document, IdempotentRequest, Job, JobItem
+from corpus.models import Collection, Document, IdempotentRequest, Job, JobItem, Tombstone
 
 # Sent with ``documents``, the ids. The rows are locked, and dependent rows still exist.
 documents_deleted = Signal()
@@ -44,15 +45,17 @@ def erase_document(sender: Any, *, instance: Document, origin: Any, **_: Any) ->
     a hundred at a time. Django deletes dependent rows before the constraints are checked, at the
     commit.
     """
-    if _is_cascade_of_collection(origin) or not (found := _erase([instance.pk])):
+    deleted = origin.model if isinstance(origin, models.QuerySet) else type(origin)
+    # Collections erase the data of their documents at once.
+    if deleted is Collection or not (files := _erase([instance.pk])):
         return
     instance.words_counted = read_words(instance.chunks.values_list("pk", flat=True))
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM corpus_chunk WHERE document_id = %s", [instance.pk])
     # Jobs of sources name a document by its URI.
-    name = found[0][0] or instance.source_uri
+    name = files[0][0] or instance.source_uri
     erase_from_jobs(instance.pk, collection_id=instance.collection_id, path=name)
-    _drop_files(found)
+    _drop_files(files)
 
 
 @receiver(post_delete, sender=Document)
@@ -67,7 +70,11 @@ def erase_collection(sender: Any, *, instance: Collection, **_: Any) -> None:
     keys = list(instance.documents.order_by("pk").values_list("pk", flat=True))
     for start in range(0, len(keys), BATCH_SIZE):
         batch = keys[start : start + BATCH_SIZE]
-        _erase_from_other_jobs(batch, collection=instance)
+        # Jobs of other collections name documents that were moved here.
+        foreign = JobItem.objects.exclude(job__collection=instance).filter(document_id__in=batch)
+        moved = Document.objects.filter(pk__in=foreign.values("document_id"))
+        for key, path in moved.values_list("pk", "file_path"):
+            erase_from_jobs(key, collection_id=instance.pk, path=path)
         _drop_files(_erase(batch))
     delete_uploads_on_commit(*uploads_of(instance))
 
@@ -89,22 +96,10 @@ def leave_collections(sender: Any, *, instance: Any, **_: Any) -> None:
 
 
 def _free_name(name: str, username: str) -> str:
-    left = Collection.objects.filter(owner=None)
+    ownerless = Collection.objects.filter(owner=None)
     suffix = re.sub(r"[^a-zA-Z0-9_-]", "-", username)
-    tried = chain([name], (f"{name[:60]}-{suffix[:30]}{number or ''}" for number in count()))
-    return next(each for each in tried if not left.filter(name=each).exists())
-
-
-def _erase_from_other_jobs(documents: Sequence[UUID], *, collection: Collection) -> None:
-    """Erase documents from the jobs of other collections, which they were moved from."""
-    foreign = JobItem.objects.exclude(job__collection=collection).filter(document_id__in=documents)
-    named = Document.objects.filter(pk__in=foreign.values("document_id"))
-    for key, path in named.values_list("pk", "file_path"):
-        erase_from_jobs(key, collection_id=collection.pk, path=path)
-
-
-def _is_cascade_of_collection(origin: Any) -> bool:
-    return (origin.model if isinstance(origin, models.QuerySet) else type(origin)) is Collection
+    names = chain([name], (f"{name[:60]}-{suffix[:30]}{number or ''}" for number in count()))
+    return next(each for each in names if not ownerless.filter(name=each).exists())
 
 
 def _erase(documents: Sequence[UUID]) -> list[tuple[str, str]]:
@@ -117,19 +112,29 @@ def _erase(documents: Sequence[UUID]) -> list[tuple[str, str]]:
     # Writers of data about a document lock its row first: their data exists by now, or they fail.
     rows = Document.objects.filter(pk__in=documents).order_by("pk").select_for_update()
     waiting = Q(content_sha256="", status__in=[Status.PENDING, Status.PROCESSING])
-    named = rows.exclude(waiting).values_list("pk", "file_path", "kept_file")
-    found = {key: (path, kept) for key, path, kept in named}
-    if found:
-        create_tombstones(list(found))
-        IdempotentRequest.objects.naming(found).delete()
-        blank_admin_log(Document, found)
-        documents_deleted.send(sender=Document, documents=list(found))
-    return list(found.values())
+    values = rows.exclude(waiting).values_list("pk", "file_path", "kept_file")
+    files = {key: (path, kept_file) for key, path, kept_file in values}
+    if files:
+        if settings.PKB_TOMBSTONE_DAYS:
+            Tombstone.objects.bulk_create(_tombstones(list(files)))
+        IdempotentRequest.objects.naming(files).delete()
+        blank_admin_log(Document, files)
+        documents_deleted.send(sender=Document, documents=list(files))
+    return list(files.values())
 
 
-def _drop_files(found: Sequence[tuple[str, str]]) -> None:
-    kept = (path_of(kept_file) for _, kept_file in found if kept_file)
-    delete_uploads_on_commit(*(path for path, _ in found), *kept)
+def _tombstones(documents: Sequence[UUID]) -> Iterator[Tombstone]:
+    texts = Document.objects.stored().filter(pk__in=documents)
+    hasher = ShingleHasher(settings.SECRET_KEY)
+    for text, content_sha256 in texts.values_list("raw_text", "content_sha256").iterator(1):
+        hashes, width = hasher.hash_text(text)
+        seal = hasher.digest(content_sha256)
+        yield Tombstone(content_sha256=content_sha256, seal=seal, hashes=hashes, width=width)
+
+
+def _drop_files(files: Sequence[tuple[str, str]]) -> None:
+    uploads = (path_of(kept_file) for _, kept_file in files if kept_file)
+    delete_uploads_on_commit(*(path for path, _ in files), *uploads)
 
 
 def blank_admin_log(model: type[models.Model], keys: Iterable[Any]) -> None:

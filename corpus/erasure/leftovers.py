@@ -1,16 +1,16 @@
 """Search the whole database for leftovers of a deleted text."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db import connection, transaction
 
-from corpus.erasure.shingles import split_hashes
-from corpus.erasure.tombstones import get_hasher
+from corpus.erasure.shingles import ShingleHasher, split_hashes
 from corpus.errors import Conflict, NotFound
 from corpus.models import Document, Tombstone
 
@@ -55,32 +55,27 @@ def find_leftovers(content_sha256: str) -> Leftovers:
     tombstone = Tombstone.objects.filter(content_sha256=content_sha256).first()
     if tombstone is None:
         raise NotFound(f"There is no tombstone of a text with the hash {content_sha256}.")
-    hasher = get_hasher()
+    hasher = ShingleHasher(settings.SECRET_KEY)
     if bytes(tombstone.seal) != hasher.digest(content_sha256):
         raise Conflict("The secret key has changed since the deletion, so remains cannot be found.")
     wanted = split_hashes(bytes(tombstone.hashes))
+    texts_of_documents = Document.objects.stored().order_by("pk").values_list("pk", "raw_text")
     shingles = partial(hasher.shingles, width=tombstone.width)
-    documents = dict(_find_in_documents(wanted, shingles))
-    left = wanted.difference(*documents.values())
+    documents = {
+        key: common
+        for key, text in texts_of_documents.iterator(ROWS_AT_A_TIME)
+        if (common := wanted.intersection(shingles(text)))
+    }
+    gone = wanted.difference(*documents.values())
     rows = {
-        column: sum(any(shingle in left for shingle in shingles(text)) for text in texts)
+        column: sum(not gone.isdisjoint(shingles(text)) for text in texts)
         for column, texts in _read_columns()
     }
     return Leftovers(
         rows={column: count for column, count in rows.items() if count},
-        documents={key: len(found) for key, found in documents.items()},
+        documents={key: len(common) for key, common in documents.items()},
         kept_count=len(wanted),
     )
-
-
-def _find_in_documents(
-    wanted: frozenset[bytes], shingles: Callable[[str], Iterator[bytes]]
-) -> Iterator[tuple[UUID, set[bytes]]]:
-    texts = Document.objects.stored().order_by("pk").values_list("pk", "raw_text")
-    for key, text in texts.iterator(ROWS_AT_A_TIME):
-        found = {shingle for shingle in shingles(text) if shingle in wanted}
-        if found:
-            yield key, found
 
 
 def _read_columns() -> Iterator[tuple[str, Iterator[str]]]:
@@ -98,15 +93,16 @@ def _read_values(table: str, column: str, kind: str) -> Iterator[str]:
     name = quote(column)
     value = {"bytea": name, "ARRAY": f"to_jsonb({name})::text"}.get(kind, f"{name}::text")
     query = f"SELECT {value} FROM {quote(table)} WHERE octet_length({value}) > 0"  # noqa: S608
-    read = _READERS.get(kind, str)
     with transaction.atomic(), connection.chunked_cursor() as cursor:
         cursor.execute(query)
         while rows := cursor.fetchmany(ROWS_AT_A_TIME):
-            yield from (read(row[0]) for row in rows)
-
-
-def _read_json(value: str) -> str:
-    return "\n".join(_strings(json.loads(value)))
+            for (cell,) in rows:
+                if kind == "bytea":
+                    yield bytes(cell).decode(errors="replace")
+                elif kind in {"json", "jsonb", "ARRAY"}:
+                    yield "\n".join(_strings(json.loads(cell)))
+                else:
+                    yield str(cell)
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -119,12 +115,3 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(each)
     elif isinstance(value, str):
         yield value
-
-
-def _read_bytes(value: Any) -> str:
-    return bytes(value).decode(errors="replace")
-
-
-_READERS: dict[str, Callable[[Any], str]] = {
-    "json": _read_json, "jsonb": _read_json, "ARRAY": _read_json, "bytea": _read_bytes,
-}  # fmt: skip

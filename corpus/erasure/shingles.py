@@ -9,7 +9,7 @@ HASH_BYTES = 8
 # Maximum hashes of a text, evenly spread. A text of 26,000 words (150,000 characters) has one at
 # every 13th word, so that a leftover of 20 words is always found. Four times as many would be as
 # large as the text.
-MOST_HASHES = 2_000
+MAX_HASHES = 2_000
 
 # East Asian scripts have no spaces; each character counts as a word.
 _EAST_ASIAN = r"[\u3040-\u30ff\u3100-\u312f\u3400-\u9fff\uf900-\ufaff]"
@@ -32,14 +32,14 @@ class ShingleHasher:
         return blake2b(text.encode(), digest_size=HASH_BYTES, key=self._key).digest()
 
     def hash_text(self, text: str) -> tuple[bytes, int]:
-        """Return the sorted hashes of at most ``MOST_HASHES`` shingles, and their width in words.
+        """Return the sorted hashes of at most ``MAX_HASHES`` shingles, and their width in words.
 
         A text of fewer than ``WIDTH`` words is one shingle; one without words has none.
         """
         words = read_words(text)
         width = min(WIDTH, len(words))
         count = len(words) - width + 1 if words else 0
-        step = max(1, -(-count // MOST_HASHES))
+        step = max(1, -(-count // MAX_HASHES))
         starts = range(0, count, step)
         hashes = {self._hash(words, start, width) for start in starts}
         return b"".join(sorted(hashes)), width

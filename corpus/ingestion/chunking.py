@@ -1,12 +1,14 @@
 """Split a text into chunks by its collection's settings."""
 
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 
-from corpus.embedders import Embedder
+from corpus.embedders import get_embedder
 from corpus.embedders.tokens import count_cl100k_tokens, find_cl100k_spans
 from corpus.ingestion.chunkers import ChunkingRule, Span, split_text
 from corpus.ingestion.chunkers.budget import CharacterCounter, LengthCounter, TokenCounter
+from corpus.ingestion.chunkers.sections import HeadingPath
 from corpus.ingestion.normal_form import Outline
 from corpus.models import Collection
 
@@ -47,14 +49,29 @@ class NewChunk:
 
 
 def cut_chunks(
-    text: str, *, title: str, outline: Outline, collection: Collection, embedder: Embedder
+    text: str, *, title: str, outline: Outline, collection: Collection
 ) -> list[NewChunk]:
     """Split ``text`` by the collection's settings and the embedder's maximum."""
-    most = int(embedder.max_tokens * CONTEXT_SHARE)
-    contexts = _Contexts(title, embedder, most)
-    counter = TokenCounter(
+    embedder = get_embedder(collection.embedding_model)
+    max_context_tokens = int(embedder.max_tokens * CONTEXT_SHARE)
+
+    @cache
+    def context_under(path: HeadingPath) -> tuple[str, int]:
+        """Return the context of chunks under these headings, and its length in tokens."""
+        context = " > ".join(dict.fromkeys(part for part in (title, *path) if part))
+        ends = [end for _, end in embedder.token_spans(context)]
+        if len(ends) > max_context_tokens:
+            context = context[: ends[max_context_tokens - 1]]
+        return context, min(len(ends), max_context_tokens)
+
+    embedder_counter = TokenCounter(
         embedder.token_spans(text), lambda piece: embedder.count_tokens([piece])[0]
     )
+    counter: LengthCounter = embedder_counter
+    if collection.chunk_unit == Collection.Unit.CHARACTERS:
+        counter = CharacterCounter()
+    elif collection.chunk_unit == Collection.Unit.CL100K_TOKENS:
+        counter = TokenCounter(find_cl100k_spans(text), count_cl100k_tokens)
     spans = split_text(
         text,
         outline=outline,
@@ -64,52 +81,13 @@ def cut_chunks(
             overlap=collection.chunk_overlap,
             overlap_sentences=collection.chunk_overlap_sentences,
         ),
-        counter=_unit_counter(text, collection, counter),
-        embedder_counter=counter,
-        embedder_limit=lambda path: embedder.max_tokens - contexts.tokens(path),
+        counter=counter,
+        embedder_counter=embedder_counter,
+        embedder_limit=lambda path: embedder.max_tokens - context_under(path)[1],
     )
-    texts = [text[s.start : s.end] for s in spans]
+    texts = [text[span.start : span.end] for span in spans]
     counts = embedder.count_tokens(texts)
     return [
-        NewChunk(s, piece, contexts.text(s.heading_path), count)
-        for s, piece, count in zip(spans, texts, counts, strict=True)
+        NewChunk(span, piece, context_under(span.heading_path)[0], count)
+        for span, piece, count in zip(spans, texts, counts, strict=True)
     ]
-
-
-def _unit_counter(
-    text: str, collection: Collection, embedder_counter: LengthCounter
-) -> LengthCounter:
-    """Return the counter of the collection's unit."""
-    match collection.chunk_unit:
-        case Collection.Unit.CHARACTERS:
-            return CharacterCounter()
-        case Collection.Unit.CL100K_TOKENS:
-            return TokenCounter(find_cl100k_spans(text), count_cl100k_tokens)
-        case _:
-            return embedder_counter
-
-
-class _Contexts:
-    """The context of the chunks under each heading path, and its length in tokens."""
-
-    def __init__(self, title: str, embedder: Embedder, most_tokens: int) -> None:
-        self._title = title
-        self._embedder = embedder
-        self._most = most_tokens
-        self._known: dict[tuple[str, ...], tuple[str, int]] = {}
-
-    def text(self, path: tuple[str, ...]) -> str:
-        return self._of(path)[0]
-
-    def tokens(self, path: tuple[str, ...]) -> int:
-        return self._of(path)[1]
-
-    def _of(self, path: tuple[str, ...]) -> tuple[str, int]:
-        if path not in self._known:
-            parts = list(dict.fromkeys(part for part in (self._title, *path) if part))
-            text = " > ".join(parts)
-            ends = [end for _, end in self._embedder.token_spans(text)]
-            if len(ends) > self._most:
-                text = text[: ends[self._most - 1]]
-            self._known[path] = text, min(len(ends), self._most)
-        return self._known[path]

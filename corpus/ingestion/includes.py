@@ -79,7 +79,7 @@ class _Reader:
         self._find = find
         self._texts: dict[Path, str] = {}
         self._left_bytes = left_bytes
-        self._left = MAX_INCLUDES
+        self._left_count = MAX_INCLUDES
 
     def expand(self, text: str, path: Path, above: tuple[Path, ...]) -> str:
         """Replace include directives by the included texts.
@@ -99,26 +99,20 @@ class _Reader:
         return "\n".join([*pieces, *lines[done:]])
 
     def _included(self, include: Include, path: Path, above: tuple[Path, ...]) -> str | None:
-        target = self._target(path, include.name)
-        if target is None or target in above or len(above) > MAX_DEPTH:
+        if _ELSEWHERE.match(include.name) or "\0" in include.name:
             return None
-        if _LITERAL & include.options.keys() or not self._left:
+        target = Path(os.path.normpath(path.parent / include.name))
+        if not target.is_relative_to(self._root) or target in above or len(above) > MAX_DEPTH:
             return None
-        self._left -= 1
+        is_hidden = any(part.startswith(".") for part in target.relative_to(self._root).parts)
+        if is_hidden or _LITERAL & include.options.keys() or not self._left_count:
+            return None
+        self._left_count -= 1
         text = self._text(target)
         if text is None:
             return None
         self._left_bytes -= len(text.encode())
         return self.expand(_part(text, include.options), target, above)
-
-    def _target(self, path: Path, name: str) -> Path | None:
-        if _ELSEWHERE.match(name) or "\0" in name:
-            return None
-        target = Path(os.path.normpath(path.parent / name))
-        if not target.is_relative_to(self._root):
-            return None
-        below = target.relative_to(self._root).parts
-        return None if any(part.startswith(".") for part in below) else target
 
     def _text(self, path: Path) -> str | None:
         """Return the text of a file without front matter; None if it cannot be read."""
@@ -136,15 +130,12 @@ class _Reader:
 def _part(text: str, options: dict[str, str]) -> str:
     """Return the part of a text that the options select."""
     lines = text.split("\n")
-    start, end = (_line(options.get(name, "")) for name in ("start-line", "end-line"))
+    numbers = (options.get(name, "") for name in ("start-line", "end-line"))
+    start, end = (int(n) if re.fullmatch(r"-?\d{1,6}", n) else None for n in numbers)
     text = "\n".join(lines[slice(start, end)])
-    _, found, behind = text.partition(options.get("start-after") or "\0")
-    text = behind if found else text
+    _, separator, behind = text.partition(options.get("start-after") or "\0")
+    text = behind if separator else text
     return text.partition(options.get("end-before") or "\0")[0].strip("\n")
-
-
-def _line(value: str) -> int | None:
-    return int(value) if re.fullmatch(r"-?\d{1,6}", value) else None
 
 
 def _find_in_markdown(lines: list[str]) -> Iterator[Include]:
@@ -153,11 +144,11 @@ def _find_in_markdown(lines: list[str]) -> Iterator[Include]:
     options: dict[str, str] = {}
     start = 0
     for number, line in enumerate(lines):
-        found = _FENCE.match(line)
+        match = _FENCE.match(line)
         if not fence:
-            if found and (found[2] or not found[1].startswith(":")):
-                fence, name, options, start = found[1], (found[2] or "").strip(), {}, number
-        elif found and found[1].startswith(fence) and not line.strip().strip(fence[0]):
+            if match and (match[2] or not match[1].startswith(":")):
+                fence, name, options, start = match[1], (match[2] or "").strip(), {}, number
+        elif match and match[1].startswith(fence) and not line.strip().strip(fence[0]):
             if name:
                 yield Include(start, number + 1, name, options)
             fence = ""
@@ -168,8 +159,8 @@ def _find_in_markdown(lines: list[str]) -> Iterator[Include]:
 def _find_in_rest(lines: list[str]) -> Iterator[Include]:
     """Yield include directives at the margin; an indented one may be an example."""
     for number, line in enumerate(lines):
-        found = _DIRECTIVE.match(line)
-        if not found:
+        match = _DIRECTIVE.match(line)
+        if not match:
             continue
         end = number + 1
         options: dict[str, str] = {}
@@ -178,7 +169,7 @@ def _find_in_rest(lines: list[str]) -> Iterator[Include]:
         ):
             options[option[1]] = option[2].strip()
             end += 1
-        yield Include(number, end, found[1].strip(), options)
+        yield Include(number, end, match[1].strip(), options)
 
 
 Finder = Callable[[list[str]], Iterator[Include]]

@@ -189,13 +189,7 @@ def _cut(
         content_sha256 = sha256(text.encode()).hexdigest()
     reject_duplicate(collection, content_sha256, replacing=replacing)
     with span(Step.CHUNKING):
-        chunks = cut_chunks(
-            text,
-            title=title,
-            outline=outline,
-            collection=collection,
-            embedder=get_embedder(collection.embedding_model),
-        )
+        chunks = cut_chunks(text, title=title, outline=outline, collection=collection)
     return Version(text, outline, content_sha256, chunks)
 
 

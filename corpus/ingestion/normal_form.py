@@ -20,7 +20,7 @@ from corpus.loaders.formats.pdf.rendering import MAX_BOXES, Box
 _PARTS = 10_000
 # Start, length, four coordinates, height, percent.
 _RUN = struct.Struct("<IHHHHHHB")
-_MOST = 2**16 - 1
+_MAX = 2**16 - 1
 # A highlight of a line that rises by more than this share of its height consists of several boxes.
 _STEP = 0.5
 
@@ -58,8 +58,8 @@ def pack_runs(runs: Iterable[ScannedRun]) -> str:
     packed = b"".join(
         _RUN.pack(
             run.start,
-            min(run.end - run.start, _MOST),
-            *(min(max(number, 0), _MOST) for number in run.box[2:]),
+            min(run.end - run.start, _MAX),
+            *(min(max(number, 0), _MAX) for number in run.box[2:]),
             round(run.box.confidence * 100),
         )
         for run in runs
@@ -176,8 +176,8 @@ class Outline:
 
     def page_at(self, position: int) -> int | None:
         """Return the page of a character; None without pages."""
-        found = bisect_right(self.pages, (position, _NO_PAGE_IS_HIGHER))
-        return self.pages[found - 1][1] if found else None
+        index = bisect_right(self.pages, (position, _NO_PAGE_IS_HIGHER))
+        return self.pages[index - 1][1] if index else None
 
     def spans_of_page(self, number: int, *, char_count: int) -> list[tuple[int, int]]:
         """Return the spans of a page's text; none for a page without text."""
@@ -233,9 +233,8 @@ def normalize_text(text: str) -> str:
 def _reject_binary(texts: Sequence[str]) -> None:
     controls = 0
     for piece in chain.from_iterable(map(split_text, texts)):
-        found = _BINARY.search(piece)
-        if found:
-            raise BinaryText(f"The text contains the character U+{ord(found.group()):04X}.")
+        if match := _BINARY.search(piece):
+            raise BinaryText(f"The text contains the character U+{ord(match.group()):04X}.")
         controls += len(_CONTROL.findall(piece))
     if controls > MAX_CONTROL_SHARE * sum(map(len, texts)):
         raise BinaryText(f"The text contains {controls} control characters.")
@@ -281,7 +280,7 @@ def join_blocks(blocks: Iterable[Block]) -> tuple[str, Outline]:
         scanned += runs_of(block.ocr_boxes, piece, start=start)
         texts.append(piece)
         start += len(piece) + len(BLOCK_SEPARATOR)
-    outline = Outline(tuple(headings), tuple(pages), labels.found(), tuple(scanned))
+    outline = Outline(tuple(headings), tuple(pages), labels.sorted(), tuple(scanned))
     return BLOCK_SEPARATOR.join(texts), outline
 
 
@@ -308,22 +307,22 @@ class _Labels:
     """Joins neighboring blocks under the same label to one span."""
 
     def __init__(self) -> None:
-        self._found: list[Label] = []
+        self._closed: list[Label] = []
         self._open: list[Label] = []
 
     def add(self, names: Sequence[str], start: int, end: int) -> None:
         """Add the block ``start:end`` with the names of its labels, outermost first."""
-        kept = 0
+        depth = 0
         for label, text in zip(self._open, names, strict=False):
             if label.text != text:
                 break
-            kept += 1
-        self._found += self._open[kept:]
-        held = [replace(label, end=end) for label in self._open[:kept]]
-        self._open = held + [Label(start, end, text) for text in names[kept:]]
+            depth += 1
+        self._closed += self._open[depth:]
+        extended = [replace(label, end=end) for label in self._open[:depth]]
+        self._open = extended + [Label(start, end, text) for text in names[depth:]]
 
-    def found(self) -> tuple[Label, ...]:
-        labels = self._found + self._open
+    def sorted(self) -> tuple[Label, ...]:
+        labels = self._closed + self._open
         return tuple(sorted(labels, key=lambda label: (label.start, -label.end)))
 
 

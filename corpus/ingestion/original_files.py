@@ -73,8 +73,7 @@ def has_original(document: Document) -> bool:
 
 def has_pages(document: Document) -> bool:
     """Return whether pages of its file can be rendered."""
-    drawn = (registry.PDF, *registry.IMAGES)
-    return has_original(document) and document.media_type in drawn
+    return has_original(document) and document.media_type in (registry.PDF, *registry.IMAGES)
 
 
 def shown_type(document: Document, content: bytes) -> str:

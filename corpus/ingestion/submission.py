@@ -144,5 +144,6 @@ class Submission:
     @property
     def upload(self) -> SubmittedFile | None:
         """Return the file to store with the document, if any."""
-        is_file = isinstance(self.content, SubmittedFile)
-        return self.content if is_file and self.options.keep_file else None
+        if isinstance(self.content, SubmittedFile) and self.options.keep_file:
+            return self.content
+        return None

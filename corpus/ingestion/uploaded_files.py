@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from time import time
 
@@ -76,14 +77,16 @@ def delete_uploads_on_commit(*paths: str | Path) -> None:
 
     If another host stores them, add rows for that host in this transaction.
     """
-    sent = {Path(path) for path in paths if re.search(_IN_FOLDER, str(path))}
-    if sent and Installation.objects.owns_files():
-        for path in sent:
+    uploads = {Path(path) for path in paths if re.search(_IN_FOLDER, str(path))}
+    if uploads and Installation.objects.owns_files():
+        for path in uploads:
             transaction.on_commit(partial(delete_upload, path))
-    elif sent:
-        noted = [DroppedFile(folder=name) for name in sorted({path.parent.name for path in sent})]
+    elif uploads:
+        names = sorted({path.parent.name for path in uploads})
         with acting_as(SYSTEM):
-            DroppedFile.objects.bulk_create(noted, ignore_conflicts=True)
+            DroppedFile.objects.bulk_create(
+                [DroppedFile(folder=name) for name in names], ignore_conflicts=True
+            )
         transaction.on_commit(enqueue_file_deletion)
 
 
@@ -106,8 +109,8 @@ def delete_dropped_files(*, should_stop: Callable[[], bool]) -> bool:
             ours = [uploads_folder() / folder for folder in folders if own.fullmatch(folder)]
             for folder in ours:
                 shutil.rmtree(folder, ignore_errors=True)
-            left = [folder.name for folder in ours if folder.exists()]
-            DroppedFile.objects.filter(pk__in=set(folders).difference(left)).delete()
+            remaining = [folder.name for folder in ours if folder.exists()]
+            DroppedFile.objects.filter(pk__in=set(folders).difference(remaining)).delete()
             last = folders[-1]
     return False
 
@@ -138,34 +141,43 @@ def path_of(kept_file: str) -> Path:
 
 def delete_orphaned_uploads(*, dry_run: bool = False) -> int:
     """Delete uploaded files without a document or job; return their number."""
-    found = list(find_orphaned_uploads())
-    for folder in [] if dry_run else found:
+    orphans = list(find_orphaned_uploads())
+    for folder in [] if dry_run else orphans:
         shutil.rmtree(folder, ignore_errors=True)
-    return len(found)
+    return len(orphans)
 
 
 def find_orphaned_uploads() -> Iterator[Path]:
     """Yield the folders of this database's uploads that no document and no job has."""
-    settled_before = time() - ORPHAN_AGE_S
+    if not uploads_folder().is_dir():
+        return
     # Listed before the rows are read: these folders have their row by now, or never will.
-    folders = [each for each in _folders() if each.stat().st_mtime < settled_before]
+    written_before = time() - ORPHAN_AGE_S
+    own = re.compile(_own_folders())
+    folders = [
+        each
+        for each in uploads_folder().iterdir()
+        if own.fullmatch(each.name) and each.is_dir() and each.stat().st_mtime < written_before
+    ]
     owned = _owned() if folders else set()
     yield from (folder for folder in folders if folder.name not in owned)
 
 
 def find_lost_uploads() -> Iterator[str]:
     """Yield the ids of documents whose uploaded file is missing."""
-    for key, path, named in _paths_by_document():
+    uploaded = Document.objects.exclude(kept_file="").values_list("pk", "kept_file")
+    below = Document.objects.stored().filter(file_path__startswith=f"{uploads_folder()}/")
+    paths = chain(
+        ((key, path_of(name), Q(kept_file=name)) for key, name in uploaded.iterator()),
+        (
+            (key, Path(path), Q(file_path=path))
+            for key, path in below.values_list("pk", "file_path").iterator()
+        ),
+    )
+    for key, path, is_current in paths:
         # The document may have been deleted or replaced, with its file, since it was read.
-        if not path.is_file() and Document.objects.filter(named, pk=key).exists():
-            yield key
-
-
-def _folders() -> Iterator[Path]:
-    if uploads_folder().is_dir():
-        own = re.compile(_own_folders())
-        entries = uploads_folder().iterdir()
-        yield from (each for each in entries if own.fullmatch(each.name) and each.is_dir())
+        if not path.is_file() and Document.objects.filter(is_current, pk=key).exists():
+            yield str(key)
 
 
 def _own_folders() -> str:
@@ -179,39 +191,29 @@ def _folder_prefix() -> str:
     """
     with acting_as(SYSTEM):
         # The default collection is the first and is never deleted.
-        born = Collection.objects.order_by("pk").values_list("created_at", flat=True)[0]
-    return sha256(born.isoformat().encode()).hexdigest()[:_PREFIX_CHARS]
+        created_at = Collection.objects.order_by("pk").values_list("created_at", flat=True)[0]
+    return sha256(created_at.isoformat().encode()).hexdigest()[:_PREFIX_CHARS]
 
 
 def _owned() -> set[str]:
     """Return the names of folders that rows refer to, whatever ``PKB_DATA_DIR`` was."""
-    kept = Document.objects.exclude(kept_file="").values_list("kept_file", flat=True)
-    taken_in = Document.objects.filter(file_path__regex=_IN_FOLDER)
+    uploaded = Document.objects.exclude(kept_file="").values_list("kept_file", flat=True)
+    synced = Document.objects.filter(file_path__regex=_IN_FOLDER)
     jobs = Job.objects.filter(kind=Job.Kind.SYNC).values_list("arguments__paths", flat=True)
     paths = [
-        *kept.iterator(),
-        *taken_in.values_list("file_path", flat=True).iterator(),
-        *(path for named in jobs.iterator() for path in named or []),
+        *uploaded.iterator(),
+        *synced.values_list("file_path", flat=True).iterator(),
+        *(path for listed in jobs.iterator() for path in listed or []),
     ]
     return {Path(path).parent.name for path in paths}
 
 
-def _paths_by_document() -> Iterator[tuple[str, Path, Q]]:
-    """Yield the id of each document, the path of its file, and the condition that it is current."""
-    kept = Document.objects.exclude(kept_file="").values_list("pk", "kept_file")
-    for key, name in kept.iterator():
-        yield str(key), path_of(name), Q(kept_file=name)
-    below = Document.objects.stored().filter(file_path__startswith=f"{uploads_folder()}/")
-    for key, path in below.values_list("pk", "file_path").iterator():
-        yield str(key), Path(path), Q(file_path=path)
-
-
 def fit_name(name: str) -> str:
     """Return the name with characters and a length that every file system allows."""
-    fit = _UNFIT.sub("_", name).strip(". ") or "file"
-    stem, dot, ending = fit.rpartition(".")
+    allowed = _UNFIT.sub("_", name).strip(". ") or "file"
+    stem, dot, ending = allowed.rpartition(".")
     if not dot or len(ending) > MAX_ENDING_CHARS:
-        stem, ending = fit, ""
+        stem, ending = allowed, ""
     room = MAX_NAME_BYTES - len(ending.encode()) - 1
     short = stem.encode(errors="replace")[:room].decode(errors="ignore")
     return f"{short}.{ending}" if ending else short

@@ -21,11 +21,9 @@ from corpus.telemetry import Step, span
 log = structlog.get_logger(__name__)
 
 BATCH_SIZE = 64
-TRIES = 3
+MAX_ATTEMPTS = 3
 # After so many failed batches in a row, the backend counts as down.
-FAILED_BATCHES_MAX = 2
-
-Vectors = dict[str, NDArray[np.float32]]
+MAX_FAILED_BATCHES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,11 @@ def encode_chunks(chunks: Sequence[NewChunk], *, embedder: Embedder) -> Encoded:
     """Embed a document's chunks with retries; leave out batches that fail."""
     inputs = {chunk.input_sha256: chunk.embedder_input for chunk in chunks}
     return encode(
-        inputs, embedder=embedder, batch_size=BATCH_SIZE, attempts=TRIES, leave_out_failed=True
+        inputs,
+        embedder=embedder,
+        batch_size=BATCH_SIZE,
+        attempts=MAX_ATTEMPTS,
+        leave_out_failed=True,
     )
 
 
@@ -66,7 +68,7 @@ def encode(
     """
     vectors = Embedding.objects.of_inputs(list(inputs), model=embedder.name)
     missing = [digest for digest in inputs if digest not in vectors]
-    fresh: Vectors = {}
+    fresh: dict[str, NDArray[np.float32]] = {}
     failed_in_a_row = 0
     # Sorted by length, since a batch is padded to its longest text.
     missing.sort(key=lambda digest: len(inputs[digest]))
@@ -79,7 +81,7 @@ def encode(
                 raise
             log.warning("batch_not_embedded", texts=len(batch), reason=str(exc))
             failed_in_a_row += 1
-            if failed_in_a_row == FAILED_BATCHES_MAX:
+            if failed_in_a_row == MAX_FAILED_BATCHES:
                 break
         else:
             failed_in_a_row = 0
@@ -122,14 +124,14 @@ def complete_document(document: Document) -> int:
         count += add_missing_vectors(document, model=model)
         with transaction.atomic():
             # The lock keeps the collection's model until the commit.
-            now = Collection.objects.lock_model(document.collection_id)
+            current_model = Collection.objects.lock_model(document.collection_id)
             rows = Document.objects.select_for_update(no_key=True).filter(pk=document.pk)
-            is_there = rows.only("id").exists()
-            if now == model and is_there and not document.chunks.lacking_vectors(model).exists():
+            is_current = rows.only("id").exists() and current_model == model
+            if is_current and not document.chunks.lacking_vectors(model).exists():
                 rows.update(status=Document.Status.COMPLETED, error="")
-        if now in {model, None}:
+        if current_model in {model, None}:
             return count
-        model = now
+        model = current_model
 
 
 def add_missing_vectors(document: Document, *, model: str) -> int:
@@ -145,28 +147,24 @@ def add_missing_vectors(document: Document, *, model: str) -> int:
     lacking = document.chunks.lacking_vectors(model).defer("lexemes").order_by("ordinal")
     count = 0
     while chunks := list(lacking[:BATCH_SIZE]):
-        count += _add_missing_vectors(chunks, embedder)
+        texts = {chunk.pk: embedder_input(chunk.text, context=chunk.context) for chunk in chunks}
+        hashes = {pk: sha256(text.encode()).hexdigest() for pk, text in texts.items()}
+        inputs = {hashes[pk]: text for pk, text in texts.items()}
+        encoded = encode(inputs, embedder=embedder, batch_size=BATCH_SIZE, attempts=MAX_ATTEMPTS)
+        with transaction.atomic():
+            present = Chunk.objects.lock_for_key_share([str(chunk.pk) for chunk in chunks])
+            rows = [
+                Embedding(
+                    chunk=chunk,
+                    collection_id=chunk.collection_id,
+                    model=embedder.name,
+                    dimension=embedder.dimension,
+                    input_sha256=hashes[chunk.pk],
+                    vector=encoded.vectors[hashes[chunk.pk]],
+                )
+                for chunk in chunks
+                if str(chunk.pk) in present
+            ]
+            Embedding.objects.bulk_create(rows, ignore_conflicts=True)
+        count += len(encoded.fresh)
     return count
-
-
-def _add_missing_vectors(chunks: Sequence[Chunk], embedder: Embedder) -> int:
-    texts = {chunk.pk: embedder_input(chunk.text, context=chunk.context) for chunk in chunks}
-    hashes = {pk: sha256(text.encode()).hexdigest() for pk, text in texts.items()}
-    inputs = {hashes[pk]: text for pk, text in texts.items()}
-    encoded = encode(inputs, embedder=embedder, batch_size=BATCH_SIZE, attempts=TRIES)
-    with transaction.atomic():
-        kept = Chunk.objects.lock_for_key_share([str(chunk.pk) for chunk in chunks])
-        rows = [
-            Embedding(
-                chunk=chunk,
-                collection_id=chunk.collection_id,
-                model=embedder.name,
-                dimension=embedder.dimension,
-                input_sha256=hashes[chunk.pk],
-                vector=encoded.vectors[hashes[chunk.pk]],
-            )
-            for chunk in chunks
-            if str(chunk.pk) in kept
-        ]
-        Embedding.objects.bulk_create(rows, ignore_conflicts=True)
-    return len(encoded.fresh)

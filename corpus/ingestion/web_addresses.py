@@ -57,10 +57,10 @@ def ingest_url(
 
 def find_by_url(url: str, *, collection: Collection) -> Document | None:
     """Return the completed document of a URL, if there is one."""
-    known = Document.objects.filter(
+    rows = Document.objects.filter(
         collection=collection, source_uri=url, status=Document.Status.COMPLETED
     )
-    return known.defer("raw_text", "outline").first()
+    return rows.defer("raw_text", "outline").first()
 
 
 def store_fetched(
@@ -121,8 +121,8 @@ class Validators(TypedDict):
 
 def validators(before: Document | None) -> Validators:
     """Return the validators of the last response; clients may have written the metadata."""
-    kept = before.metadata.get(FETCHED) if before else None
-    stated = kept if isinstance(kept, dict) else {}
+    metadata = before.metadata.get(FETCHED) if before else None
+    values = metadata if isinstance(metadata, dict) else {}
     return {
-        "etag": str(stated.get("etag", "")), "last_modified": str(stated.get("last_modified", "")),
+        "etag": str(values.get("etag", "")), "last_modified": str(values.get("last_modified", "")),
     }  # fmt: skip

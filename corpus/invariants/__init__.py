@@ -6,9 +6,9 @@
 
 from collections.abc import Iterator
 
-from corpus.invariants.document_checks import Violation
 from corpus.invariants.run_checks import Invariants, Step, Verification
 from corpus.invariants.texts import Quotes
+from corpus.invariants.violations import Violation
 
 __all__ = ["Invariants", "Quotes", "Step", "Verification", "Violation", "find_violations"]
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from corpus.invariants.document_checks import Scan, Violation
+from corpus.invariants.violations import Scan, Violation
 
 # Chunks of a batch, which is checked in one snapshot: half a second to a second.
 CHUNKS = 20_000

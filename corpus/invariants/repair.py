@@ -1,15 +1,68 @@
-"""Repair violated invariants as far as possible."""
+"""Repair what can be derived from the stored texts, each in its own transaction.
+
+Nothing is embedded here: a job adds missing vectors, as after an ingest whose embedder failed. Each
+repair returns what it did, and changes nothing if nothing is wrong.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
 from typing import Any, NamedTuple
+from uuid import UUID
 
-from django.db import DatabaseError
+from django.db import DatabaseError, connection, transaction
 
 from corpus.errors import PkbError
-from corpus.invariants import repair_actions
-from corpus.invariants.document_checks import Violation
-from corpus.models import Chunk, Collection, Document, Embedding
+from corpus.ingestion.chunking import cut_chunks
+from corpus.ingestion.document_writer import DocumentWriter, Version, lock_names
+from corpus.ingestion.normal_form import Outline
+from corpus.ingestion.submission import Attributes
+from corpus.ingestion.vectors import Encoded, queue_completion
+from corpus.invariants.batches import VECTORS
+from corpus.invariants.count_checks import DOCUMENT_DIFFERENCES, UNUSED_WORDS, WORD_DIFFERENCES
+from corpus.invariants.violations import Violation
+from corpus.lexical import character_ngrams, drop_unused_words, read_words
+from corpus.models import (
+    Chunk,
+    Collection,
+    Document,
+    DocumentCount,
+    Embedding,
+    Job,
+    TokenVectors,
+)
+from corpus.queue import enqueue_token_vectors
+from corpus.tags import set_tags
+from corpus.token_vectors import background_embedder
+from corpus.vector_index import ensure_vector_index
+
+_DROP_VECTORS = f"""
+DELETE FROM corpus_embedding WHERE id IN (
+  SELECT e.id FROM corpus_embedding e JOIN corpus_chunk c ON c.id = e.chunk_id
+    JOIN corpus_collection k ON k.id = c.collection_id
+   WHERE c.document_id = %s AND ({" OR ".join(f"({each})" for each in VECTORS.broken.values())}
+      OR e.input_sha256 <> encode(sha256(convert_to(CASE c.context WHEN '' THEN ''
+         ELSE c.context || chr(10) END || c.text, 'UTF8')), 'hex')))
+"""  # noqa: S608
+# The statement adds the difference: rows that are appended meanwhile count on both sides.
+_COUNT_WORDS = f"""
+INSERT INTO corpus_termcount (collection_id, lexeme, chunk_count, token_count)
+SELECT %(collection)s, lexeme, chunks, tokens FROM ({WORD_DIFFERENCES}) lacking
+"""  # noqa: S608
+_COUNT_DOCUMENTS = f"""
+INSERT INTO corpus_documentcount (collection_id, tag_id, document_count, chunk_count)
+{DOCUMENT_DIFFERENCES}
+"""
+_COUNT_ITEMS = """
+UPDATE corpus_job j SET (total, done, failed) = (
+  SELECT count(*), count(*) FILTER (WHERE status = 'done'),
+         count(*) FILTER (WHERE status IN ('failed', 'quarantined'))
+    FROM corpus_jobitem i WHERE i.job_id = j.id) WHERE j.id = %s
+"""
+_DROP_ORPHANS = """
+DELETE FROM {table} WHERE collection_id NOT IN (SELECT id FROM corpus_collection)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +91,22 @@ class _Repair(NamedTuple):
     subject_of: Callable[[str], Any]
 
 
-def repair(found: Sequence[Violation]) -> Iterator[Repaired]:
+def repair(violations: Sequence[Violation]) -> Iterator[Repaired]:
     """Repair violations and yield the result of each; call it outside of a snapshot.
 
     After an interruption, the next run finds the rest.
     """
-    known = [each for each in found if each.invariant in REPAIRS]
+    repairable = [each for each in violations if each.invariant in REPAIRS]
     # Before the first repair, which may replace the chunks of other violations.
-    subjects = {each: REPAIRS[each.invariant].subject_of(each.key) for each in known}
+    subjects = {each: REPAIRS[each.invariant].subject_of(each.key) for each in repairable}
     order = list(REPAIRS)
-    ended: dict[tuple[Callable[[Any], str], Any], tuple[str | None, str]] = {}
-    for violation in sorted(known, key=lambda each: order.index(each.invariant)):
+    results: dict[tuple[Callable[[Any], str], Any], tuple[str | None, str]] = {}
+    for violation in sorted(repairable, key=lambda each: order.index(each.invariant)):
         job = REPAIRS[violation.invariant].act, subjects[violation]
-        if job not in ended:
-            ended[job] = _try(*job)
-        yield Repaired(violation, *ended[job])
-    for violation in found:
+        if job not in results:
+            results[job] = _try(*job)
+        yield Repaired(violation, *results[job])
+    for violation in violations:
         if violation.invariant not in REPAIRS:
             yield Repaired(violation, None, "It cannot be made from the stored texts.")
 
@@ -69,6 +122,176 @@ def _try(act: Callable[[Any], str], subject: Any) -> tuple[str | None, str]:
         return None, str(exc)
 
 
+class CannotRepair(PkbError):
+    """The source of the repair is missing or is being changed."""
+
+
+def rechunk_document(document_id: UUID) -> str:
+    """Chunk a document's text again; correct chunks keep their ids and vectors."""
+    document = Document.objects.select_related("collection").filter(pk=document_id).first()
+    if document is None or not document.content_sha256:
+        raise CannotRepair("There is no text of it.")
+    if sha256(document.raw_text.encode()).hexdigest() != document.content_sha256:
+        raise CannotRepair("Its text is not the one that was stored: take it in again.")
+    outline = Outline.from_json(document.outline)
+    chunks = cut_chunks(
+        document.raw_text, title=document.title, outline=outline, collection=document.collection
+    )
+    version = Version(document.raw_text, outline, document.content_sha256, chunks)
+    with transaction.atomic():
+        # In the order of ``DocumentWriter``: first the names, then the row.
+        lock_names(document.collection, document.source_uri, document.content_sha256)
+        locked = _locked(document_id)
+        if (locked.content_sha256, locked.title) != (version.content_sha256, document.title):
+            raise CannotRepair("It was changed this moment.")
+        # Also vectors of chunks to be deleted: their texts may recur.
+        known = Embedding.objects.of_inputs(
+            [chunk.input_sha256 for chunk in chunks], model=locked.collection.embedding_model
+        )
+        words = _drop_wrong_chunks(locked)
+        DocumentWriter(
+            version,
+            Attributes.of(locked),
+            locked.collection,
+            Encoded(locked.collection.embedding_model, known, frozenset()),
+            replacing=locked,
+            apply_rules=False,
+        ).write()
+        for collection_id, lexemes in words.items():
+            drop_unused_words(lexemes, collection_id=collection_id)
+    return f"document {document_id} was cut anew"
+
+
+def _locked(document_id: UUID) -> Document:
+    rows = Document.objects.select_related("collection").filter(pk=document_id)
+    document = rows.select_for_update(no_key=True, of=("self",)).first()
+    if document is None:
+        raise CannotRepair("It was deleted this moment.")
+    return document
+
+
+def _drop_wrong_chunks(document: Document) -> dict[int, list[str]]:
+    """Delete incorrect chunks, which storing would otherwise reuse.
+
+    Returns:
+        Their words by collection.
+    """
+    collection = document.collection
+    wrong = [
+        chunk
+        for chunk in document.chunks.defer("lexemes")
+        if chunk.chunk_sha256 != sha256(chunk.text.encode()).hexdigest()
+        or chunk.ngrams != character_ngrams(f"{chunk.context} {chunk.text}")
+        or (chunk.language, chunk.collection_id) != (collection.language, collection.pk)
+    ]
+    words = {
+        key: read_words(chunk.pk for chunk in wrong if chunk.collection_id == key)
+        for key in {chunk.collection_id for chunk in wrong}
+    }
+    Chunk.objects.filter(pk__in=[chunk.pk for chunk in wrong]).delete()
+    return words
+
+
+@transaction.atomic
+def count_document(document_id: UUID) -> str:
+    document = _locked(document_id)
+    Document.objects.filter(pk=document_id).update(
+        chunk_count=document.chunks.count(),
+        char_count=len(document.raw_text),
+        word_count=len(document.raw_text.split()),
+    )
+    return f"document {document_id} was counted"
+
+
+@transaction.atomic
+def reembed_document(document_id: UUID) -> str:
+    """Delete wrong vectors, and queue a job for missing ones."""
+    document = _locked(document_id)
+    with connection.cursor() as cursor:
+        cursor.execute(_DROP_VECTORS, [document_id])
+    model = document.collection.embedding_model
+    if not document.content_sha256 or not document.chunks.lacking_vectors(model).exists():
+        return f"wrong vectors of document {document_id} were dropped"
+    if document.status == Document.Status.COMPLETED:
+        Document.objects.filter(pk=document_id).update(status=Document.Status.PROCESSING)
+    job = queue_completion(str(document_id), collection=document.collection)
+    return f"job {job.pk} brings the vectors of document {document_id}"
+
+
+@transaction.atomic
+def complete_document(document_id: UUID) -> str:
+    document = _locked(document_id)
+    if not document.content_sha256:
+        raise CannotRepair("It never got a text: take it in again, or delete it.")
+    job = queue_completion(str(document_id), collection=document.collection)
+    return f"job {job.pk} completes document {document_id}"
+
+
+@transaction.atomic
+def retag_document(document_id: UUID) -> str:
+    document = _locked(document_id)
+    set_tags(document, list(document.tags.values_list("name", flat=True)))
+    return f"chunks of document {document_id} have its tags"
+
+
+@transaction.atomic
+def drop_token_vectors(chunk_id: UUID) -> str:
+    TokenVectors.objects.filter(chunk=chunk_id).delete()
+    if background_embedder() is not None:
+        for key in Chunk.objects.filter(pk=chunk_id).values_list("collection_id", flat=True):
+            enqueue_token_vectors(key)
+    return f"token vectors of chunk {chunk_id} were dropped, to be made again"
+
+
+@transaction.atomic
+def count_words(collection_id: int) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNT_WORDS, {"collection": collection_id})
+        cursor.execute(UNUSED_WORDS, {"collection": collection_id})
+        unused = [lexeme for (lexeme,) in cursor.fetchall()]
+    drop_unused_words(unused, collection_id=collection_id)
+    return f"the words of collection {collection_id} were counted"
+
+
+@transaction.atomic
+def count_documents(_: tuple[()]) -> str:
+    DocumentCount.objects.lock()
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNT_DOCUMENTS)
+    return "documents were counted, and those of each tag"
+
+
+def index_vectors(collection_id: int) -> str:
+    collection = Collection.objects.get(pk=collection_id)
+    ensure_vector_index(model=collection.embedding_model, dimension=collection.dimension)
+    if collection.previous_dimension is not None:
+        ensure_vector_index(
+            model=collection.previous_model, dimension=collection.previous_dimension
+        )
+    return f"the vectors of collection {collection} were indexed"
+
+
+def create_version(collection_id: int) -> str:
+    collection = Collection.objects.get(pk=collection_id)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT corpus_tell_change(ARRAY[%s])", [collection.pk])
+    return f"collection {collection} has a version"
+
+
+def count_items(job_id: UUID) -> str:
+    with transaction.atomic(), connection.cursor() as cursor:
+        # Counting an item locks its job.
+        list(Job.objects.select_for_update(no_key=True).filter(pk=job_id).values_list("pk"))
+        cursor.execute(_COUNT_ITEMS, [job_id])
+    return f"the items of job {job_id} were counted"
+
+
+def _drop_orphans(table: str, key: str) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute(_DROP_ORPHANS.format(table=table))
+    return f"{table} has no more of collections that are gone"
+
+
 def _document(key: str) -> Any:
     return Document.objects.filter(pk=key).values_list("pk", flat=True).first()
 
@@ -78,97 +301,96 @@ def _document_of_chunk(key: str) -> Any:
 
 
 def _document_of_vector(key: str) -> Any:
-    rows = Embedding.objects.filter(pk=key)
-    return rows.values_list("chunk__document", flat=True).first()
-
-
-def _collection_of_word(key: str) -> int:
-    return int(key.split(" ", 1)[0])
+    return Embedding.objects.filter(pk=key).values_list("chunk__document", flat=True).first()
 
 
 def _collection(key: str) -> Any:
     return Collection.objects.filter(pk=key).values_list("pk", flat=True).first()
 
 
-def _itself(key: str) -> str:
-    return key
-
-
 # In this order: chunks before the rows that depend on them.
 REPAIRS: Mapping[str, _Repair] = {
-    **dict.fromkeys(
+    invariant: repair
+    for repair, invariants in (
         (
-            "a completed document has no chunk",
-            "ordinals of a document are not 0, 1, 2, ...",
-            "the end of a document is in no chunk",
+            _Repair(rechunk_document, _document),
+            (
+                "a completed document has no chunk",
+                "ordinals of a document are not 0, 1, 2, ...",
+                "the end of a document is in no chunk",
+            ),
         ),
-        _Repair(repair_actions.rechunk_document, _document),
-    ),
-    **dict.fromkeys(
         (
-            "a chunk is in another collection than its document",
-            "the language of a chunk is not its collection's",
-            "a chunk is not the span it names",
-            "a chunk stands before the one it comes after",
-            "text before a chunk is in no chunk",
-            "chunk_sha256 of a chunk is wrong",
-            "ngrams of a chunk are wrong",
+            _Repair(rechunk_document, _document_of_chunk),
+            (
+                "a chunk is in another collection than its document",
+                "the language of a chunk is not its collection's",
+                "a chunk is not the span it names",
+                "a chunk stands before the one it comes after",
+                "text before a chunk is in no chunk",
+                "chunk_sha256 of a chunk is wrong",
+                "ngrams of a chunk are wrong",
+            ),
         ),
-        _Repair(repair_actions.rechunk_document, _document_of_chunk),
-    ),
-    **dict.fromkeys(
         (
-            "chunk_count of a document is wrong",
-            "char_count or word_count of a document is wrong",
+            _Repair(count_document, _document),
+            (
+                "chunk_count of a document is wrong",
+                "char_count or word_count of a document is wrong",
+            ),
         ),
-        _Repair(repair_actions.count_document, _document),
-    ),
-    **dict.fromkeys(
         (
-            "a vector is in another collection than its chunk",
-            "a vector has not the dimension of its collection",
-            "a vector is not of length 1",
+            _Repair(reembed_document, _document_of_vector),
+            (
+                "a vector is in another collection than its chunk",
+                "a vector has not the dimension of its collection",
+                "a vector is not of length 1",
+            ),
         ),
-        _Repair(repair_actions.reembed_document, _document_of_vector),
-    ),
-    **dict.fromkeys(
         (
-            "a vector is of another text than its chunk's",
-            "a chunk of a completed document has no vector of its collection's model",
+            _Repair(reembed_document, _document_of_chunk),
+            (
+                "a vector is of another text than its chunk's",
+                "a chunk of a completed document has no vector of its collection's model",
+            ),
         ),
-        _Repair(repair_actions.reembed_document, _document_of_chunk),
-    ),
-    **dict.fromkeys(
         (
-            "token vectors are of another text than their chunk's",
-            "token vectors have not the length of their tokens",
+            _Repair(drop_token_vectors, str),
+            (
+                "token vectors are of another text than their chunk's",
+                "token vectors have not the length of their tokens",
+            ),
         ),
-        _Repair(repair_actions.drop_token_vectors, _itself),
-    ),
-    **dict.fromkeys(
         (
-            "a chunk lacks a tag of its document",
-            "a chunk has a tag that its document lacks",
+            _Repair(retag_document, _document_of_chunk),
+            (
+                "a chunk lacks a tag of its document",
+                "a chunk has a tag that its document lacks",
+            ),
         ),
-        _Repair(repair_actions.retag_document, _document_of_chunk),
-    ),
-    **dict.fromkeys(
-        ("the count of a word is wrong", "a word of no chunk is kept"),
-        _Repair(repair_actions.count_words, _collection_of_word),
-    ),
-    "the count of documents is wrong": _Repair(repair_actions.count_documents, lambda _: ()),
-    "a collection has no index for its model's vectors": _Repair(
-        repair_actions.index_vectors, _collection
-    ),
-    "a collection has no version": _Repair(repair_actions.create_version, _collection),
-    "a version is of a collection that is gone": _Repair(
-        repair_actions.drop_lost_versions, _itself
-    ),
-    "words are counted of a collection that is gone": _Repair(
-        repair_actions.drop_lost_words, _itself
-    ),
-    "a document is pending or processing and no unfinished job has it": _Repair(
-        repair_actions.complete_document, _document
-    ),
-    "the counts of a job are not those of its items": _Repair(repair_actions.count_items, _itself),
+        (
+            _Repair(count_words, lambda key: int(key.split(" ", 1)[0])),
+            ("the count of a word is wrong", "a word of no chunk is kept"),
+        ),
+        (_Repair(count_documents, lambda _: ()), ("the count of documents is wrong",)),
+        (
+            _Repair(index_vectors, _collection),
+            ("a collection has no index for its model's vectors",),
+        ),
+        (_Repair(create_version, _collection), ("a collection has no version",)),
+        (
+            _Repair(partial(_drop_orphans, "corpus_collectionchange"), str),
+            ("a version is of a collection that is gone",),
+        ),
+        (
+            _Repair(partial(_drop_orphans, "corpus_termcount"), str),
+            ("words are counted of a collection that is gone",),
+        ),
+        (
+            _Repair(complete_document, _document),
+            ("a document is pending or processing and no unfinished job has it",),
+        ),
+        (_Repair(count_items, str), ("the counts of a job are not those of its items",)),
+    )
+    for invariant in invariants
 }

@@ -1,18 +1,19 @@
 """Check all invariants: the collections in batches of documents, then the other tables."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from uuid import UUID
 
+from corpus.errors import InvalidInput
+from corpus.ingestion.uploaded_files import find_lost_uploads, find_orphaned_uploads
 from corpus.invariants.batches import FIRST, LAST, batches_of, find_in_rows
-from corpus.invariants.document_checks import Violation, find_in_tables
-from corpus.invariants.files import find_in_files, find_in_names
+from corpus.invariants.count_checks import find_in_words
 from corpus.invariants.table_checks import TABLES
 from corpus.invariants.texts import Quotes, find_in_texts
-from corpus.invariants.word_checks import find_in_words
-from corpus.models import Collection
+from corpus.invariants.violations import Violation, find_in_tables
+from corpus.models import Collection, Installation, Rule, Tag
 from corpus.postgres.snapshot import one_snapshot
+from corpus.tags import normalize_tags
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +49,12 @@ class Step:
     Attributes:
         checkpoint: Where to resume after it; None after all collections.
         chunk_count: Number of checked chunks.
-        found: Violations.
+        violations: What it found.
     """
 
     checkpoint: Checkpoint | None
     chunk_count: int
-    found: Sequence[Violation]
+    violations: Sequence[Violation]
 
 
 class Verification:
@@ -80,20 +81,19 @@ class Verification:
 
     def run(self) -> Iterator[Violation]:
         for step in self.steps():
-            yield from step.found
+            yield from step.violations
 
     def steps(self) -> Iterator[Step]:
         """Yield each step after it is done."""
-        for collection_id in self._collection_ids():
+        only = self._collection.pk if self._collection else None
+        rows = Collection.objects.filter(pk__gte=self._checkpoint.collection_id).order_by("pk")
+        for collection_id in [only] if only else list(rows.values_list("pk", flat=True)):
             yield from self._in_collection(collection_id)
-        for find in self._rest():
-            yield Step(None, 0, list(find()))
-
-    def _collection_ids(self) -> list[int]:
-        if self._collection is not None:
-            return [self._collection.pk]
-        rows = Collection.objects.filter(pk__gte=self._checkpoint.collection_id)
-        return list(rows.order_by("pk").values_list("pk", flat=True))
+        for invariant, query in {**TABLES, **self._invariants.tables}.items():
+            yield Step(None, 0, list(find_in_tables({invariant: query}, collection_id=only)))
+        if only is None:
+            yield Step(None, 0, list(find_in_names()))
+            yield Step(None, 0, list(find_in_files()))
 
     def _in_collection(self, collection_id: int) -> Iterator[Step]:
         is_begun = self._checkpoint.collection_id == collection_id
@@ -102,15 +102,37 @@ class Verification:
             return
         for batch in batches_of(collection_id, after=after):
             with one_snapshot():
-                found = [*find_in_rows(batch), *find_in_texts(batch, self._invariants.quotes)]
+                violations = [*find_in_rows(batch), *find_in_texts(batch, self._invariants.quotes)]
             if batch.up_to == LAST:
-                found += find_in_words(collection_id)
-            yield Step(Checkpoint(collection_id, batch.up_to), batch.chunk_count, found)
+                violations += find_in_words(collection_id)
+            yield Step(Checkpoint(collection_id, batch.up_to), batch.chunk_count, violations)
 
-    def _rest(self) -> Iterator[Callable[[], Iterator[Violation]]]:
-        key = self._collection.pk if self._collection else None
-        for invariant, query in {**TABLES, **self._invariants.tables}.items():
-            yield partial(find_in_tables, {invariant: query}, collection_id=key)
-        if self._collection is None:
-            yield find_in_names
-            yield find_in_files
+
+def find_in_files() -> Iterator[Violation]:
+    """Yield missing and orphaned uploads; call it outside of a snapshot.
+
+    Nothing is checked on a host that does not store the files.
+    """
+    if not Installation.objects.owns_files():
+        return
+    for key in find_lost_uploads():
+        yield Violation("the file that a document was sent as is gone", key)
+    for folder in find_orphaned_uploads():
+        yield Violation("a file that was sent is of no document", folder.name)
+
+
+def find_in_names() -> Iterator[Violation]:
+    """Yield tags that are not normalized, which no search finds."""
+    for name in Tag.objects.order_by().values_list("name", flat=True).iterator():
+        if not _is_normal(name):
+            yield Violation("a tag is not spelled as it is looked for", name)
+    for rule in Rule.objects.all():
+        if not all(map(_is_normal, rule.tags)):
+            yield Violation("a tag of a rule is not spelled as it is looked for", rule.name)
+
+
+def _is_normal(name: str) -> bool:
+    try:
+        return normalize_tags([name]) == (name,)
+    except InvalidInput:
+        return False

@@ -26,25 +26,25 @@ class SavedCheckpoint:
 def read_checkpoint(*, collection: Collection | None) -> SavedCheckpoint | None:
     """Return the checkpoint of this database and selection; None if no run was interrupted."""
     try:
-        kept = json.loads(_path().read_text())
-        if kept["of"] != _choice(collection):
+        saved = json.loads(_path().read_text())
+        if saved["of"] != _choice(collection):
             return None
-        checkpoint = Checkpoint(int(kept["collection_id"]), UUID(kept["after"]))
-        return SavedCheckpoint(checkpoint, int(kept["violation_count"]))
+        checkpoint = Checkpoint(int(saved["collection_id"]), UUID(saved["after"]))
+        return SavedCheckpoint(checkpoint, int(saved["violation_count"]))
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
 
 
 def save_checkpoint(saved: SavedCheckpoint, *, collection: Collection | None) -> None:
     """Write the checkpoint to its file atomically."""
-    kept = {
+    values = {
         "of": _choice(collection),
         "collection_id": saved.checkpoint.collection_id,
         "after": str(saved.checkpoint.after),
         "violation_count": saved.violation_count,
     }
     partial = _path().with_suffix(".partial")
-    partial.write_text(json.dumps(kept))
+    partial.write_text(json.dumps(values))
     partial.replace(_path())
 
 
@@ -60,5 +60,5 @@ def _path() -> Path:
 def _choice(collection: Collection | None) -> list[str]:
     """Identify the database and the selection of a checkpoint."""
     ownerless = Collection.objects.filter(name=DEFAULT_COLLECTION, owner=None)
-    born = ownerless.values_list("created_at", flat=True)
-    return [*(each.isoformat() for each in born), str(collection.pk) if collection else ""]
+    times = ownerless.values_list("created_at", flat=True)
+    return [*(each.isoformat() for each in times), str(collection.pk) if collection else ""]

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from corpus.erasure.shingles import HASH_BYTES, MOST_HASHES, WIDTH
-from corpus.invariants.counts import COUNTS
+from corpus.erasure.shingles import HASH_BYTES, MAX_HASHES, WIDTH
+from corpus.invariants.count_checks import COUNTS
 from corpus.models import DEFAULT_COLLECTION
 from corpus.times import EARLIEST, LATEST
 
@@ -93,7 +93,7 @@ JOBS: Mapping[str, str] = {
     "a tombstone cannot be looked for": f"""
         SELECT id, NULL::bigint FROM corpus_tombstone
          WHERE octet_length(hashes) %% {HASH_BYTES} <> 0 OR octet_length(seal) <> {HASH_BYTES}
-            OR octet_length(hashes) > {HASH_BYTES * MOST_HASHES} OR width > {WIDTH}
+            OR octet_length(hashes) > {HASH_BYTES * MAX_HASHES} OR width > {WIDTH}
             OR (width = 0) <> (octet_length(hashes) = 0)
             OR content_sha256 !~ '^[0-9a-f]{{64}}$'""",  # noqa: S608
 }

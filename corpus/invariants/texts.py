@@ -17,7 +17,7 @@ from django.db.models import QuerySet
 from corpus.ingestion.chunking import embedder_input
 from corpus.ingestion.normal_form import Outline
 from corpus.invariants.batches import Batch
-from corpus.invariants.document_checks import Violation
+from corpus.invariants.violations import Violation
 from corpus.lexical import character_ngrams
 from corpus.models import Document
 from corpus.token_vectors import ranked_text
@@ -80,14 +80,26 @@ def find_in_texts(batch: Batch, quotes: Sequence[Quotes]) -> Iterator[Violation]
     documents = Document.objects.stored().filter(
         collection=batch.collection_id, pk__gt=batch.after, pk__lte=batch.up_to
     )
+    # Without times: an unreadable time is another invariant.
+    columns = ("pk", "raw_text", *_Text._fields[2:])
     for keys in _batches(documents):
-        texts = _read(keys)
-        chunks = _chunks_of(keys)
+        rows = Document.objects.filter(pk__in=keys).order_by().values_list(*columns)
+        texts = {row[0]: _Text(*row) for row in rows}
+        chunks: defaultdict[UUID, list[_Chunk]] = defaultdict(list)
+        with connection.cursor() as cursor:
+            cursor.execute(_CHUNKS, [keys])
+            for document, *chunk in cursor.fetchall():
+                chunks[document].append(_Chunk(*chunk))
         for text in texts.values():
             yield from _wrong_text(text)
             yield from _wrong_chunks(text, chunks[text.key])
         for each in quotes:
-            yield from _wrong_quotes(each, texts)
+            with connection.cursor() as cursor:
+                cursor.execute(each.query, [keys])
+                spans = cursor.fetchall()
+            for document, key, start, end, words in spans:
+                if texts[document].text[start:end] != words:
+                    yield Violation(each.invariant, str(key))
 
 
 def _batches(documents: "QuerySet[Document]") -> Iterator[list[UUID]]:
@@ -101,22 +113,6 @@ def _batches(documents: "QuerySet[Document]") -> Iterator[list[UUID]]:
         chars += char_count
     if batch:
         yield batch
-
-
-def _read(keys: Sequence[UUID]) -> dict[UUID, _Text]:
-    # Without times: an unreadable time is another invariant.
-    columns = ("pk", "raw_text", *_Text._fields[2:])
-    rows = Document.objects.filter(pk__in=keys).order_by().values_list(*columns)
-    return {row[0]: _Text(*row) for row in rows}
-
-
-def _chunks_of(keys: Sequence[UUID]) -> Mapping[UUID, list[_Chunk]]:
-    found: defaultdict[UUID, list[_Chunk]] = defaultdict(list)
-    with connection.cursor() as cursor:
-        cursor.execute(_CHUNKS, [list(keys)])
-        for document, *chunk in cursor.fetchall():
-            found[document].append(_Chunk(*chunk))
-    return found
 
 
 def _wrong_text(document: _Text) -> Iterator[Violation]:
@@ -144,39 +140,28 @@ def _wrong_chunks(document: _Text, chunks: Sequence[_Chunk]) -> Iterator[Violati
             yield Violation("a chunk stands before the one it comes after", str(chunk.key))
         elif text[covered : chunk.start].strip():
             yield Violation("text before a chunk is in no chunk", str(chunk.key))
-        for invariant, is_kept in _derived_data(chunk, document.title):
-            if not is_kept:
+        for invariant, is_right in _derived_data(chunk, document.title).items():
+            if not is_right:
                 yield Violation(invariant, str(chunk.key))
         covered, last = max(covered, chunk.end), chunk.start
     if document.status == Document.Status.COMPLETED and text[covered:].strip():
         yield Violation("the end of a document is in no chunk", str(document.key))
 
 
-def _derived_data(chunk: _Chunk, title: str) -> Iterator[tuple[str, bool]]:
-    """Yield the invariants of data derived from a chunk, and whether they hold."""
+def _derived_data(chunk: _Chunk, title: str) -> dict[str, bool]:
+    """Return whether data derived from a chunk is right, by invariant."""
     encoded = embedder_input(chunk.text, context=chunk.context)
     ranked = ranked_text(chunk.text, title=title)
     ngrams = "" if encoded.isascii() else character_ngrams(f"{chunk.context} {chunk.text}")
-    yield "chunk_sha256 of a chunk is wrong", chunk.chunk_sha256 == _hash(chunk.text)
-    yield "ngrams of a chunk are wrong", chunk.ngrams == ngrams
-    yield (
-        "a vector is of another text than its chunk's",
-        chunk.embedded in {None, _hash(encoded)},
-    )
-    yield (
-        "token vectors are of another text than their chunk's",
-        chunk.ranked in {None, _hash(ranked)},
-    )
+    return {
+        "chunk_sha256 of a chunk is wrong": chunk.chunk_sha256 == _hash(chunk.text),
+        "ngrams of a chunk are wrong": chunk.ngrams == ngrams,
+        "a vector is of another text than its chunk's": chunk.embedded in {None, _hash(encoded)},
+        "token vectors are of another text than their chunk's": (
+            chunk.ranked in {None, _hash(ranked)}
+        ),
+    }
 
 
 def _hash(text: str) -> str:
     return sha256(text.encode()).hexdigest()
-
-
-def _wrong_quotes(quotes: Quotes, texts: Mapping[UUID, _Text]) -> Iterator[Violation]:
-    with connection.cursor() as cursor:
-        cursor.execute(quotes.query, [list(texts)])
-        rows = cursor.fetchall()
-    for document, key, start, end, words in rows:
-        if texts[document].text[start:end] != words:
-            yield Violation(quotes.invariant, str(key))

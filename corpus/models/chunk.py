@@ -116,7 +116,7 @@ class ChunkQuerySet(TaggableQuerySet["Chunk"]):
         of_model = FilteredRelation("embeddings", condition=Q(embeddings__model=model))
         return self.annotate(
             of_model=of_model,
-            distance=_least_distance("of_model__vector", vectors),
+            distance=_min_distance("of_model__vector", vectors),
             question_distance=_distance("of_model__vector", question),
         )
 
@@ -263,15 +263,17 @@ class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
         Args:
             among: Approximate number of matching rows.
         """
-        left = self.filter(model=model)
+        of_model = self.filter(model=model)
         # For few rows, the size of the index does not matter.
         if among > EXACT_SCAN_ROWS and among > exact_scan_limit(indexed := count_indexed(model)):
             with scaled_ef_search(indexed):
-                found = [left.search_index(each, model=model, count=count) for each in vectors]
-            if all(len(rows) >= count for rows in found):
-                nearest = _least(found)
+                lists = [of_model.search_index(each, model=model, count=count) for each in vectors]
+            if all(len(rows) >= count for rows in lists):
+                nearest: dict[UUID, float] = {}
+                for chunk_id, distance in chain.from_iterable(lists):
+                    nearest[chunk_id] = min(distance, nearest.get(chunk_id, distance))
                 return sorted(nearest.items(), key=lambda row: row[1])[:count]
-        return list(left.with_exact_distance(vectors, model=model)[:count])
+        return list(of_model.with_exact_distance(vectors, model=model)[:count])
 
     def search_index(
         self, vector: NDArray[np.float32], *, model: str, count: int
@@ -287,7 +289,7 @@ class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
 
         Each stored vector is read once for all of ``vectors``, shape (m, d).
         """
-        rows = self.filter(model=model).annotate(distance=_least_distance("vector", vectors))
+        rows = self.filter(model=model).annotate(distance=_min_distance("vector", vectors))
         return rows.order_by("distance").values_list("chunk_id", "distance")
 
     def nearest(self, vector: NDArray[np.float32], *, model: str) -> Self:
@@ -307,8 +309,8 @@ class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
         if not fetch_prepared(_IS_KNOWN, [model, list(hashes)]):
             return {}
         rows = self.filter(model=model, input_sha256__in=hashes).order_by("input_sha256")
-        found = rows.distinct("input_sha256").values_list("input_sha256", "vector")
-        return {digest: np.array(vector, np.float32) for digest, vector in found}
+        vectors = rows.distinct("input_sha256").values_list("input_sha256", "vector")
+        return {digest: np.array(vector, np.float32) for digest, vector in vectors}
 
 
 def _distance(stored: str | Cast, vector: NDArray[np.float32]) -> CosineDistance:
@@ -318,16 +320,9 @@ def _distance(stored: str | Cast, vector: NDArray[np.float32]) -> CosineDistance
     return CosineDistance(stored, Value(text.decode()))
 
 
-def _least_distance(column: str, vectors: NDArray[np.float32]) -> Func:
+def _min_distance(column: str, vectors: NDArray[np.float32]) -> Func:
     distances = [_distance(column, vector) for vector in vectors]
     return Least(*distances) if len(distances) > 1 else distances[0]
-
-
-def _least(lists: Iterable[Iterable[tuple[UUID, float]]]) -> dict[UUID, float]:
-    least: dict[UUID, float] = {}
-    for chunk_id, distance in chain.from_iterable(lists):
-        least[chunk_id] = min(distance, least.get(chunk_id, distance))
-    return least
 
 
 class Embedding(models.Model):
@@ -371,8 +366,8 @@ class TokenVectorsQuerySet(models.QuerySet["TokenVectors"]):
     def of_chunks(self, chunk_ids: Iterable[UUID], *, model: str) -> dict[UUID, tuple[str, bytes]]:
         """Return the hash of the encoded text and the packed vectors, by chunk."""
         rows = self.filter(chunk_id__in=list(chunk_ids), model=model)
-        found = rows.values_list("chunk_id", "input_sha256", "packed")
-        return {chunk_id: (digest, bytes(packed)) for chunk_id, digest, packed in found}
+        values = rows.values_list("chunk_id", "input_sha256", "packed")
+        return {chunk_id: (digest, bytes(packed)) for chunk_id, digest, packed in values}
 
     def of_inputs(self, hashes: Iterable[str], *, model: str) -> dict[str, bytes]:
         """Return the packed vectors of texts by their hash, from any chunk."""

@@ -90,15 +90,15 @@ def check_standby(needed: Position) -> StandbyState:
     ends = monotonic() + settings.PKB_REPLICA_WAIT_MS / 1000
     try:
         while True:
-            found = _ask_once(needed)
-            if found.reason is not Reason.BEHIND or monotonic() >= ends:
-                return found
+            state = _read_state(needed)
+            if state.reason is not Reason.BEHIND or monotonic() >= ends:
+                return state
             sleep(POLL_S)
     except (DatabaseError, InterfaceError) as exc:
         return StandbyState(classify_error(exc), str(exc))
 
 
-def _ask_once(needed: Position) -> StandbyState:
+def _read_state(needed: Position) -> StandbyState:
     with connections[REPLICA].cursor() as cursor:
         cursor.execute(_STANDING, [needed.system, needed.timeline, needed.lsn, needed.at])
         *is_right, behind_bytes, behind = cursor.fetchone()

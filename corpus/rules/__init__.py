@@ -77,12 +77,12 @@ def save_configured_rules() -> None:
     Raises:
         InvalidInput: The file cannot be read.
     """
-    said = read_rules(settings.PKB_RULES) if settings.PKB_RULES else []
+    rules = read_rules(settings.PKB_RULES) if settings.PKB_RULES else []
     with connection.cursor() as cursor:
         cursor.execute(_ONE_AT_A_TIME)
-    for rule in said:
+    for rule in rules:
         Rule.objects.update_or_create(name=rule["name"], is_set=True, defaults=rule)
-    names = [rule["name"] for rule in said]
+    names = [rule["name"] for rule in rules]
     Rule.objects.filter(is_set=True).exclude(name__in=names).delete()
 
 
@@ -99,7 +99,7 @@ def find_rule(rule_id: UUID) -> Rule:
 
 
 @transaction.atomic
-def add_rule(given: Mapping[str, Any]) -> Rule:
+def add_rule(values: Mapping[str, Any]) -> Rule:
     """Create a rule for documents ingested from now on.
 
     Raises:
@@ -107,7 +107,7 @@ def add_rule(given: Mapping[str, Any]) -> Rule:
         CollectionNotFound: No collection has that name.
         RuleExists: The name is taken.
     """
-    rule = Rule(**_validate(given))
+    rule = Rule(**_validate(values))
     with connection.cursor() as cursor:
         cursor.execute(_ONE_AT_A_TIME)
     if Rule.objects.filter(is_set=False).count() >= MAX_RULES:
@@ -116,16 +116,16 @@ def add_rule(given: Mapping[str, Any]) -> Rule:
 
 
 @transaction.atomic
-def change_rule(rule_id: UUID, given: Mapping[str, Any]) -> Rule:
-    """Update the given fields of a rule; tags it has added stay.
+def change_rule(rule_id: UUID, values: Mapping[str, Any]) -> Rule:
+    """Update fields of a rule; tags it has added stay.
 
     Raises:
         InvalidInput, CollectionNotFound, RuleExists: As ``add_rule``.
         RuleNotFound, RuleIsSet: As ``delete_rule``.
     """
     rule = _find_own(rule_id)
-    said = {field: getattr(rule, field) for field in FIELDS}
-    for field, value in _validate({**said, **given}).items():
+    current = {field: getattr(rule, field) for field in FIELDS}
+    for field, value in _validate({**current, **values}).items():
         setattr(rule, field, value)
     return _save(rule)
 
@@ -148,11 +148,11 @@ def _find_own(rule_id: UUID) -> Rule:
     return rule
 
 
-def _validate(given: Mapping[str, Any]) -> dict[str, Any]:
-    settled = validate_rule(given)
-    if settled["collection"]:
-        Collection.objects.get_named(settled["collection"])
-    return settled
+def _validate(values: Mapping[str, Any]) -> dict[str, Any]:
+    fields = validate_rule(values)
+    if fields["collection"]:
+        Collection.objects.get_named(fields["collection"])
+    return fields
 
 
 def _save(rule: Rule) -> Rule:
@@ -207,8 +207,8 @@ def preview_rule(rule: Rule) -> RulePreview:
     shown = (changing if changing_count else matching).listed().order_by("-created_at", "pk")
     documents = []
     for document in shown[:SHOWN]:
-        carried = {tag.name for tag in document.tags.all()}
-        documents.append((document, [name for name in rule.tags if name not in carried]))
+        present = {tag.name for tag in document.tags.all()}
+        documents.append((document, [name for name in rule.tags if name not in present]))
     return RulePreview(matching.count(), changing_count, documents)
 
 
@@ -224,10 +224,10 @@ def apply_rule(rule: Rule) -> int:
 
 def without_tags(documents: DocumentQuerySet, tags: Iterable[str]) -> DocumentQuerySet:
     """Filter documents that lack one of the tags; none if there are no tags."""
-    carried = [_Link.objects.filter(document=OuterRef("pk"), tag__name=name) for name in tags]
-    if not carried:
+    links = [_Link.objects.filter(document=OuterRef("pk"), tag__name=name) for name in tags]
+    if not links:
         return documents.none()
-    return documents.filter(reduce(or_, [~Q(Exists(links)) for links in carried]))
+    return documents.filter(reduce(or_, [~Q(Exists(links_of_tag)) for links_of_tag in links]))
 
 
 @dataclass(frozen=True, slots=True)

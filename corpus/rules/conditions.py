@@ -26,7 +26,7 @@ _STARS = re.compile(r"\*+")
 _SPECIAL = re.compile(r"[\\%_]")
 
 
-def validate_rule(given: Mapping[str, Any]) -> dict[str, Any]:
+def validate_rule(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a rule, each of ``FIELDS``, validated.
 
     A text for a list field is split at commas.
@@ -35,32 +35,35 @@ def validate_rule(given: Mapping[str, Any]) -> dict[str, Any]:
         InvalidInput: A field is unknown, has a wrong type or value, or the rule has no name,
             condition or action; the message names the field.
     """
-    unknown = sorted(map(str, given.keys() - set(FIELDS)))
+    unknown = sorted(map(str, values.keys() - set(FIELDS)))
     if unknown:
         detail = f"A rule has no such field; it has {', '.join(FIELDS)}."
         raise InvalidInput(detail, field=unknown[0])
-    settled = {field: _validate(field, given.get(field)) for field in FIELDS}
-    if not settled["name"]:
+    fields = {field: _validate(field, values.get(field)) for field in FIELDS}
+    if not fields["name"]:
         raise InvalidInput("Enter a name for the rule.", field="name")
-    if not any(settled[field] for field in CONDITIONS):
+    if not any(fields[field] for field in CONDITIONS):
         raise InvalidInput(
             "Enter at least one condition: a path, title, words or sender.", field="path"
         )
-    if not any(settled[field] for field in ACTS):
+    if not any(fields[field] for field in ACTS):
         raise InvalidInput("Enter a tag or a collection.", field="tags")
-    return settled
+    return fields
 
 
 def _validate(field: str, value: Any) -> Any:
     if field in _LISTS:
         phrases = _phrases(field, value)
-        return list(_tags(phrases)) if field == "tags" else phrases
+        try:
+            return list(normalize_tags(phrases)) if field == "tags" else phrases
+        except InvalidInput as exc:
+            raise InvalidInput(exc.detail, field="tags") from exc
     if not isinstance(value, str | None):
         raise InvalidInput("Must be text.", field=field)
     text = _clean(field, value or "")
-    most = MAX_NAME_CHARS if field in {"name", "collection"} else MAX_PATTERN_CHARS
-    if len(text) > most:
-        raise InvalidInput(f"Must have at most {most} characters.", field=field)
+    max_chars = MAX_NAME_CHARS if field in {"name", "collection"} else MAX_PATTERN_CHARS
+    if len(text) > max_chars:
+        raise InvalidInput(f"Must have at most {max_chars} characters.", field=field)
     if field == "collection" and text and not re.match(NAME_PATTERN, text):
         raise InvalidInput("This is not a valid collection name.", field=field)
     if len(_STARS.findall(text)) > MAX_STARS and field in {"path", "sender"}:
@@ -73,8 +76,9 @@ def _phrases(field: str, value: Any) -> list[str]:
     if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
         raise InvalidInput("Must be a list of texts.", field=field)
     phrases = list(dict.fromkeys(filter(None, (_clean(field, part) for part in parts))))
-    if len(phrases) > (most := MAX_TAGS if field == "tags" else MAX_PHRASES):
-        raise InvalidInput(f"Must have at most {most} parts.", field=field)
+    max_count = MAX_TAGS if field == "tags" else MAX_PHRASES
+    if len(phrases) > max_count:
+        raise InvalidInput(f"Must have at most {max_count} parts.", field=field)
     if any(len(phrase) > MAX_PHRASE_CHARS for phrase in phrases):
         raise InvalidInput(
             f"Each part must have at most {MAX_PHRASE_CHARS} characters.", field=field
@@ -87,13 +91,6 @@ def _clean(field: str, text: str) -> str:
     if not is_storable(text):
         raise InvalidInput("Contains a character that cannot be stored.", field=field)
     return normalize("NFC", " ".join(text.split()))
-
-
-def _tags(names: list[str]) -> tuple[str, ...]:
-    try:
-        return normalize_tags(names)
-    except InvalidInput as exc:
-        raise InvalidInput(exc.detail, field="tags") from exc
 
 
 def like_pattern(pattern: str) -> str:

@@ -35,7 +35,7 @@ SMALL = "text-embedding-3-small"
 @pytest.fixture(autouse=True)
 def without_pauses() -> Iterator[None]:
     """Retry at once, as often as ever."""
-    stamina.set_testing(True, attempts=model_api.TRIES)
+    stamina.set_testing(True, attempts=model_api.MAX_ATTEMPTS)
     yield
     stamina.set_testing(False)
 
@@ -169,7 +169,7 @@ class TestBoth:
         with chat_server(fails(status, headers={"Retry-After": "0"})) as server:
             with pytest.raises(BackendUnavailable, match=f"answered {status}") as refused:
                 ask(server.root)
-            assert len(server.calls) == model_api.TRIES
+            assert len(server.calls) == model_api.MAX_ATTEMPTS
         assert KEY not in str(refused.value)
 
     def test_a_server_that_recovers_is_no_error(self) -> None:
@@ -222,7 +222,7 @@ class TestBoth:
             with pytest.raises(BackendUnavailable) as refused:
                 api.post("/", {})
             pauses.append(model_api._wait_before_retry(refused.value))
-            assert len(server.calls) == (1 if pause is False else model_api.TRIES)
+            assert len(server.calls) == (1 if pause is False else model_api.MAX_ATTEMPTS)
         assert pauses == [pause]
 
     def test_the_key_is_in_no_repr(self) -> None:

@@ -17,7 +17,7 @@ from corpus.errors import PathIngestionOff
 from corpus.ingestion import uploaded_files
 from corpus.ingestion.file_sync import SyncOptions
 from corpus.ingestion.uploaded_files import delete_dropped_files, delete_upload
-from corpus.invariants.files import find_in_files
+from corpus.invariants.run_checks import find_in_files
 from corpus.jobs.kinds.sync_job import start_sync
 from corpus.jobs.uploads import start_upload
 from corpus.models import Collection, Document, DroppedFile, Job

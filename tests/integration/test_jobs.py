@@ -257,7 +257,7 @@ def embedder(monkeypatch: pytest.MonkeyPatch, collection: Collection) -> Failing
     failing = FailingEmbedder(get_embedder(collection.embedding_model))
     for module in ("ingest", "vectors"):
         monkeypatch.setattr(f"corpus.ingestion.{module}.get_embedder", lambda name: failing)
-    monkeypatch.setattr("corpus.ingestion.vectors.TRIES", 1)
+    monkeypatch.setattr("corpus.ingestion.vectors.MAX_ATTEMPTS", 1)
     return failing
 
 

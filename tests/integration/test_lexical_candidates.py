@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from corpus import lexical, querysets
+from corpus import lexical
 from corpus.catalogue import create_collection
 from corpus.filters import parse_filter
 from corpus.lexical import K1, B, LexicalQuery, read_lexical_query
@@ -76,7 +76,7 @@ def test_a_frequent_word_alone_has_no_more_scored_than_the_bound(
     monkeypatch.setattr(lexical, "CANDIDATE_BUDGET", 5)
     query = read("harbour", rows)
     assert titles(query) == multiples(1)
-    monkeypatch.setattr(querysets, "SCORED_CHUNKS", 7)
+    monkeypatch.setattr("corpus.models.chunk.SCORED_CHUNKS", 7)
     assert len(titles(query)) == len(titles(query, widely=True)) == 7
 
 
@@ -124,7 +124,7 @@ def test_what_a_filter_leaves_is_ranked_as_if_all_of_it_were_scored(
     for budget, exact_scan_limit in [(100, 100), (8, 100), (2, 100), (2, 0)]:
         monkeypatch.setattr(lexical, "CANDIDATE_BUDGET", budget)
         monkeypatch.setattr(hybrid, "CANDIDATE_BUDGET", budget)
-        monkeypatch.setattr(querysets, "EXACT_SCAN_ROWS", exact_scan_limit)
+        monkeypatch.setattr("corpus.models.chunk.EXACT_SCAN_ROWS", exact_scan_limit)
         found = retriever.retrieve(query, limit=4, mode="lexical").passages
         assert [passage.title for passage in found] == expected, (budget, exact_scan_limit)
 

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
-from corpus import querysets, vector_index
+from corpus import vector_index
 from corpus.embedders.hashed_words import HashingEmbedder
 from corpus.filters import parse_filter
 from corpus.models import Chunk, Collection, Document, Embedding
@@ -213,7 +213,7 @@ def test_as_many_come_back_as_there_are(
     most: int,
     count: int,
 ) -> None:
-    monkeypatch.setattr(querysets, "EXACT_SCAN_ROWS", exact_rows)
+    monkeypatch.setattr("corpus.models.chunk.EXACT_SCAN_ROWS", exact_rows)
     query = Query(
         "stone river", collection=crowd.name, k=50, filters=parse_filter(leaf("lte", "share", most))
     )
@@ -237,7 +237,7 @@ def test_a_rare_word_does_not_keep_those_with_the_other_words_away(crowd: Collec
 def test_a_chunk_is_as_near_as_to_the_nearest_of_several_vectors(
     crowd: Collection, monkeypatch: pytest.MonkeyPatch, exact_rows: int
 ) -> None:
-    monkeypatch.setattr(querysets, "EXACT_SCAN_ROWS", exact_rows)
+    monkeypatch.setattr("corpus.models.chunk.EXACT_SCAN_ROWS", exact_rows)
     vectors = np.stack([EMBEDDER.embed_query(text) for text in ("stone brewery", "harvest 2017")])
     rows = Embedding.objects.filter(collection=crowd)
     found = rows.find_nearest(vectors, model=EMBEDDER.name, count=20, among=rows.count())
@@ -268,7 +268,7 @@ def test_the_nearest_that_pass_come_first(
 
     exact = find()
     assert exact == pytest.approx(distances[:20], abs=2e-3)
-    monkeypatch.setattr(querysets, "EXACT_SCAN_ROWS", 0)
+    monkeypatch.setattr("corpus.models.chunk.EXACT_SCAN_ROWS", 0)
     with CaptureQueriesContext(connection) as asked:
         found = find()
     # In relaxed order some of the nearest come late.
@@ -285,8 +285,8 @@ def test_of_a_large_index_more_rows_are_compared_and_more_candidates_kept(
     crowd: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As if its 3,000 vectors were 30 times as many as those for which the bounds hold."""
-    monkeypatch.setattr(querysets, "EXACT_SCAN_ROWS", 100)
-    monkeypatch.setattr(querysets, "INDEXED_ROWS", 100)
+    monkeypatch.setattr("corpus.models.chunk.EXACT_SCAN_ROWS", 100)
+    monkeypatch.setattr("corpus.models.chunk.INDEXED_ROWS", 100)
     monkeypatch.setattr(vector_index, "VECTORS_A_CANDIDATE", 5)
     rows = Embedding.objects.filter(collection=crowd)
     vectors = EMBEDDER.embed_query("stone brewery")[None]
@@ -303,7 +303,7 @@ def test_of_a_large_index_more_rows_are_compared_and_more_candidates_kept(
     assert candidates_kept() == 100
     assert "::halfvec" in find(100)
     assert candidates_kept() == 600
-    monkeypatch.setattr(querysets, "INDEXED_ROWS", 10_000)
+    monkeypatch.setattr("corpus.models.chunk.INDEXED_ROWS", 10_000)
     assert "::halfvec" in find(10)
 
 
@@ -316,7 +316,7 @@ def candidates_kept() -> int:
 def test_a_small_collection_is_found_among_the_vectors_of_a_large_one(
     crowd: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(querysets, "EXACT_SCAN_ROWS", 0)
+    monkeypatch.setattr("corpus.models.chunk.EXACT_SCAN_ROWS", 0)
     small = Collection.objects.create(
         name="small", embedding_model=EMBEDDER.name, dimension=EMBEDDER.dimension, chunk_size=100
     )

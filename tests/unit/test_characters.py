@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus import characters
-from corpus.characters import MOST_MARKS, normalize, split_text
+from corpus.characters import MAX_MARKS, normalize, split_text
 from corpus.ingestion.normal_form import _normal_form
 
 
@@ -39,9 +39,9 @@ def test_a_normal_form_is_the_same_in_pieces(text: str) -> None:
         assert _normal_form(text) == at_once
 
 
-@pytest.mark.parametrize("marks", [MOST_MARKS, MOST_MARKS + 1, 500])
+@pytest.mark.parametrize("marks", [MAX_MARKS, MAX_MARKS + 1, 500])
 def test_of_marks_in_a_row_thirty_stay(marks: int) -> None:
-    kept = min(marks, MOST_MARKS)
+    kept = min(marks, MAX_MARKS)
     for mark in "\u0316\u0301":
         assert normalize("NFC", f"b{mark * marks} and") == f"b{mark * kept} and"
 

@@ -2,7 +2,7 @@
 
 from corpus.erasure.shingles import (
     HASH_BYTES,
-    MOST_HASHES,
+    MAX_HASHES,
     WIDTH,
     ShingleHasher,
     read_words,
@@ -46,7 +46,7 @@ def test_characters_of_scripts_without_spaces_are_words() -> None:
 def test_of_a_long_text_so_many_are_kept_that_a_sentence_is_found() -> None:
     words = [f"w{number}" for number in range(26_000)]
     hashes, width = HASHER.hash_text(" ".join(words))
-    assert (len(hashes) // HASH_BYTES, width) == (MOST_HASHES, WIDTH)
+    assert (len(hashes) // HASH_BYTES, width) == (MAX_HASHES, WIDTH)
     kept = split_hashes(hashes)
     for start in range(12_000, 12_050):
         sentence = " ".join(words[start : start + 20])

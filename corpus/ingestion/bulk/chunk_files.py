@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from datetime import UTC
 from hashlib import sha256
 from pathlib import Path
@@ -214,16 +215,20 @@ def read_chunk_file(path: Path) -> ChunkFile:
         OSError: It is missing or not readable.
     """
     try:
-        read = ChunkFile.model_validate_json(path.read_bytes())
+        chunk_file = ChunkFile.model_validate_json(path.read_bytes())
     except ValidationError as exc:
         raise UnreadableFile(f"{path} is no file of chunks: {first_error(exc)}") from exc
-    _reject_duplicates(path, [entry.source_uri for entry in read.documents])
-    _reject_duplicates(path, [entry.file_path for entry in read.documents])
-    for entry in read.documents:
-        wrong = _first_mismatch(entry)
-        if wrong:
-            raise UnreadableFile(f"{path} was altered: {entry.source_uri}: {wrong}")
-    return read
+    for names in (
+        [entry.source_uri for entry in chunk_file.documents],
+        [entry.file_path for entry in chunk_file.documents],
+    ):
+        for name, count in Counter(names).items():
+            if count > 1:
+                raise UnreadableFile(f"{path} was altered: {name} is there twice.")
+    for entry in chunk_file.documents:
+        for mismatch in _mismatches(entry):
+            raise UnreadableFile(f"{path} was altered: {entry.source_uri}: {mismatch}")
+    return chunk_file
 
 
 def first_error(error: ValidationError) -> str:
@@ -233,24 +238,16 @@ def first_error(error: ValidationError) -> str:
     return f"{where}: {first['msg']}" if where else first["msg"]
 
 
-def _reject_duplicates(path: Path, names: Sequence[str]) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise UnreadableFile(f"{path} was altered: {name} is there twice.")
-        seen.add(name)
-
-
-def _first_mismatch(entry: DocumentEntry) -> str:
-    """Return how a document differs from its hashes and spans; empty if it does not."""
+def _mismatches(entry: DocumentEntry) -> Iterator[str]:
+    """Yield how a document differs from its hashes and spans."""
     if sha256(entry.text.encode()).hexdigest() != entry.content_sha256:
-        return "content_sha256 is not that of its text."
-    if not _is_normal(entry.text):
-        return "its text is not normalized."
-    return next(_wrong_chunks(entry), "")
-
-
-def _wrong_chunks(entry: DocumentEntry) -> Iterator[str]:
+        yield "content_sha256 is not that of its text."
+    try:
+        is_normal = normalize_text(entry.text) == entry.text
+    except BinaryText:
+        is_normal = False
+    if not is_normal:
+        yield "its text is not normalized."
     covered = 0
     for ordinal, chunk in enumerate(entry.chunks):
         span = entry.text[chunk.start_char : chunk.end_char]
@@ -263,10 +260,3 @@ def _wrong_chunks(entry: DocumentEntry) -> Iterator[str]:
         covered = max(covered, chunk.end_char)
     if entry.text[covered:].strip():
         yield "the end of its text is in no chunk."
-
-
-def _is_normal(text: str) -> bool:
-    try:
-        return normalize_text(text) == text
-    except BinaryText:
-        return False

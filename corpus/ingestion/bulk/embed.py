@@ -10,7 +10,7 @@ from corpus.ingestion.bulk.chunk_files import DocumentEntry
 from corpus.ingestion.document_writer import DocumentWriter, Version, reject_duplicate
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import drop_placeholder
-from corpus.ingestion.vectors import Encoded, encode
+from corpus.ingestion.vectors import encode
 from corpus.models import Collection, Document
 
 SOURCE = "pipeline"
@@ -43,12 +43,12 @@ def store_entries(
     embedder = get_embedder(collection.embedding_model)
     waiting: list[_Pending] = []
     for entry in entries:
-        looked_at = _look_up(entry, collection, fingerprint)
-        if isinstance(looked_at, ItemResult):
-            yield entry, looked_at
+        pending = _look_up(entry, collection, fingerprint)
+        if isinstance(pending, ItemResult):
+            yield entry, pending
             continue
-        waiting.append(looked_at)
-        if sum(len(pending.version.chunks) for pending in waiting) >= batch_size:
+        waiting.append(pending)
+        if sum(len(each.version.chunks) for each in waiting) >= batch_size:
             yield from _store(waiting, collection, fingerprint, embedder, batch_size)
             waiting.clear()
     yield from _store(waiting, collection, fingerprint, embedder, batch_size)
@@ -92,27 +92,20 @@ def _store(
     chunks = [chunk for pending in waiting for chunk in pending.version.chunks]
     inputs = {chunk.input_sha256: chunk.embedder_input for chunk in chunks}
     encoded = encode(inputs, embedder=embedder, batch_size=batch_size, attempts=1)
-    left = encoded.fresh
+    uncounted = encoded.fresh
     for pending in waiting:
         # Texts of two documents count for the first.
-        mine = left & {chunk.input_sha256 for chunk in pending.version.chunks}
-        left -= mine
-        result = _store_one(pending, collection, fingerprint, replace(encoded, fresh=mine))
-        yield pending.entry, result
-
-
-def _store_one(
-    pending: _Pending, collection: Collection, fingerprint: str, encoded: Encoded
-) -> ItemResult:
-    entry = pending.entry
-    try:
-        stored = DocumentWriter(
+        mine = uncounted & {chunk.input_sha256 for chunk in pending.version.chunks}
+        uncounted -= mine
+        entry = pending.entry
+        writer = DocumentWriter(
             pending.version,
             entry.to_attributes(source=SOURCE, settings_sha256=fingerprint),
             collection,
-            encoded,
+            replace(encoded, fresh=mine),
             replacing=pending.replacing,
-        ).write()
-    except DuplicateDocument as exc:
-        return _as_duplicate(entry, exc, collection)
-    return ItemResult.from_stored(stored)
+        )
+        try:
+            yield entry, ItemResult.from_stored(writer.write())
+        except DuplicateDocument as exc:
+            yield entry, _as_duplicate(entry, exc, collection)

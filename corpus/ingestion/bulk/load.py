@@ -7,7 +7,6 @@ from pathlib import Path
 from django.conf import settings
 from pydantic import ValidationError
 
-from corpus.embedders import get_embedder
 from corpus.errors import PkbError, UnreadableFile
 from corpus.ingestion.bulk.chunk_files import DocumentEntry, FailedEntry, first_error
 from corpus.ingestion.chunking import cut_chunks
@@ -23,13 +22,13 @@ def cut_files(
     files: Iterable[FoundFile], *, root: Path, collection: Collection, tags: tuple[str, ...]
 ) -> Iterator[DocumentEntry | FailedEntry]:
     """Yield the entry of each file below ``root``; a failed file does not stop the rest."""
-    for found in files:
+    for file in files:
         try:
-            if found.error is not None:
-                raise found.error
-            yield cut_file(found.path, root=root, collection=collection, tags=tags)
+            if file.error is not None:
+                raise file.error
+            yield cut_file(file.path, root=root, collection=collection, tags=tags)
         except (PkbError, OSError) as exc:
-            yield FailedEntry(path=str(printable(found.path)), reason=error_reason(exc))
+            yield FailedEntry(path=str(printable(file.path)), reason=error_reason(exc))
 
 
 def cut_file(
@@ -49,13 +48,7 @@ def cut_file(
         SubmittedFile(file.content, file.path.name), Attributes.of_file(file, tags=tags)
     )
     text, outline, attributes = load(submission)
-    chunks = cut_chunks(
-        text,
-        title=attributes.title,
-        outline=outline,
-        collection=collection,
-        embedder=get_embedder(collection.embedding_model),
-    )
+    chunks = cut_chunks(text, title=attributes.title, outline=outline, collection=collection)
     version = Version(text, outline, sha256(text.encode()).hexdigest(), chunks)
     try:
         return DocumentEntry.of(attributes, version)

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 SpanPair = tuple[int, int]
@@ -56,24 +56,24 @@ class TokenCounter:
     ) -> None:
         self._starts = [start for start, _ in spans]
         self._ends = [end for _, end in spans]
-        self._count_text = count_text or _count_words
+        self._count_text = count_text or (lambda text: len(text.split()))
 
     def count(self, start: int, end: int) -> int:
         """Return the number of tokens that overlap ``start:end``."""
         tokens = bisect_left(self._starts, end) - bisect_right(self._ends, start)
-        return max(tokens, _least_tokens(end - start))
+        return max(tokens, _min_tokens(end - start))
 
     def count_text(self, text: str) -> int:
-        return max(self._count_text(text), _least_tokens(len(text)))
+        return max(self._count_text(text), _min_tokens(len(text)))
 
     def cut(self, start: int, end: int, limit: int) -> int:
         """Return the greatest end in ``start:end`` that leaves at most ``limit`` tokens."""
         last = bisect_right(self._ends, start) + limit
         by_tokens = self._starts[last] if last < len(self._starts) else end
-        found = max(start + 1, min(end, by_tokens, start + limit * MAX_CHARS_PER_TOKEN))
-        while found > start + 1 and self.count(start, found) > limit:
-            found -= 1  # tokens that share a character
-        return found
+        cut = max(start + 1, min(end, by_tokens, start + limit * MAX_CHARS_PER_TOKEN))
+        while cut > start + 1 and self.count(start, cut) > limit:
+            cut -= 1  # tokens that share a character
+        return cut
 
     def back(self, start: int, end: int, limit: int) -> int:
         """Return the least start in ``start:end`` that leaves at most ``limit`` tokens."""
@@ -81,18 +81,14 @@ class TokenCounter:
         by_tokens = end
         if limit > 0:
             by_tokens = self._ends[first - 1] if first > 0 else start
-        found = min(end, max(start, by_tokens, end - limit * MAX_CHARS_PER_TOKEN))
-        while found < end and self.count(found, end) > limit:
-            found += 1
-        return found
+        cut = min(end, max(start, by_tokens, end - limit * MAX_CHARS_PER_TOKEN))
+        while cut < end and self.count(cut, end) > limit:
+            cut += 1
+        return cut
 
 
-def _least_tokens(chars: int) -> int:
+def _min_tokens(chars: int) -> int:
     return -(-chars // MAX_CHARS_PER_TOKEN) if chars > 0 else 0
-
-
-def _count_words(text: str) -> int:
-    return len(text.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,24 +143,23 @@ class ChunkBudget:
 
     def count_text(self, text: str) -> int:
         """Return the length of a text in units, scaled up if the embedder limit is tighter."""
-        asked = self.counter.count_text(text)
+        units = self.counter.count_text(text)
         if self.embedder_counter is self.counter:
-            return -(-asked * self.size // min(self.size, self.embedder_limit))
+            return -(-units * self.size // min(self.size, self.embedder_limit))
         tokens = self.embedder_counter.count_text(text)
-        return max(asked, -(-tokens * self.size // self.embedder_limit))
+        return max(units, -(-tokens * self.size // self.embedder_limit))
 
     @property
     def without_overlap(self) -> "ChunkBudget":
         """Return the budget without the overlap."""
         tokens = self.embedder_limit
         if self.overlap:
-            asked = self.overlap if self.embedder_counter is self.counter else tokens
-            tokens -= min(asked, tokens // 2)
-        return ChunkBudget(
-            counter=self.counter,
+            shared = self.overlap if self.embedder_counter is self.counter else tokens
+            tokens -= min(shared, tokens // 2)
+        return replace(
+            self,
             size=self.size - self.overlap,
             overlap=0,
             overlap_sentences=0,
-            embedder_counter=self.embedder_counter,
             embedder_limit=tokens,
         )

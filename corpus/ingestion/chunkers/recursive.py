@@ -45,7 +45,7 @@ def _split(text: str, span: SpanPair, budget: ChunkBudget, depth: int = 0) -> It
 def _between(text: str, span: SpanPair, separator: str) -> Iterator[SpanPair]:
     """Split after each separator."""
     start, end = span
-    while (found := text.find(separator, start, end)) >= 0:
-        yield start, found + len(separator)
-        start = found + len(separator)
+    while (at := text.find(separator, start, end)) >= 0:
+        yield start, at + len(separator)
+        start = at + len(separator)
     yield start, end

@@ -68,14 +68,15 @@ class OpenScopes:
 
         Scopes that begin there count only for times: other names are in the text itself.
         """
-        while self._next < len(self._scopes) and self._begins(self._scopes[self._next], position):
-            self._open.append(self._scopes[self._next])
+        while self._next < len(self._scopes):
+            scope = self._scopes[self._next]
+            is_time = scope.start == position and _TIME.match(scope.text)
+            if scope.start >= position and not is_time:
+                break
+            self._open.append(scope)
             self._next += 1
         self._open = [scope for scope in self._open if scope.end > position]
         return self._open
-
-    def _begins(self, scope: Scope, position: int) -> bool:
-        return scope.start < position or (scope.start == position and bool(_TIME.match(scope.text)))
 
 
 def path_under(

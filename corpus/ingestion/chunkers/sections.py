@@ -78,31 +78,25 @@ def find_sections(text: str, outline: Outline) -> list[Section]:
 
 
 def merge_small_sections(sections: Iterable[Section], counter: LengthCounter) -> Iterator[Section]:
-    """Merge each small section with its first child or its next sibling."""
+    """Merge each small section with its first child, or with its next sibling.
+
+    The path is that of the child, or of the parent of both siblings.
+    """
     pending: Section | None = None
     for section in sections:
-        if pending and _may_merge(pending, section, counter):
-            pending = _joined(pending, section)
+        if pending is None:
+            pending = section
             continue
-        if pending:
+        is_small = counter.count(pending.start, pending.end) < SMALL_TOKENS
+        if is_small and section.path[: len(pending.path)] == pending.path:
+            pending = Section(pending.start, section.end, section.path, section.level)
+        elif is_small and section.path[:-1] == pending.path[:-1]:
+            pending = Section(pending.start, section.end, pending.path[:-1])
+        else:
             yield pending
-        pending = section
+            pending = section
     if pending:
         yield pending
-
-
-def _may_merge(first: Section, second: Section, counter: LengthCounter) -> bool:
-    if counter.count(first.start, first.end) >= SMALL_TOKENS:
-        return False
-    is_child = second.path[: len(first.path)] == first.path
-    return is_child or second.path[:-1] == first.path[:-1]
-
-
-def _joined(first: Section, second: Section) -> Section:
-    """Merge two sections under the child's path, or siblings under their parent's."""
-    if second.path[: len(first.path)] == first.path:
-        return Section(first.start, second.end, second.path, second.level)
-    return Section(first.start, second.end, first.path[:-1])
 
 
 def attach_headings(
@@ -133,7 +127,10 @@ def find_blocks(text: str, start: int, end: int) -> Iterator[TextBlock]:
         if block_end is None:
             gap = text.find(BLOCK_SEPARATOR, start, end)
             block_end = end if gap < 0 else gap
-            by_line = _is_laid_out(text[start:block_end])
+            block = text[start:block_end]
+            # A table or an indented listing.
+            laid_out_chars = sum(len(match.group()) for match in _LAID_OUT.finditer(block))
+            by_line = laid_out_chars >= 0.8 * len(block)
         yield from (TextBlock(*pair, by_line) for pair in trim_spans(text, [(start, block_end)]))
         start = block_end
         while start < end and text[start] == "\n":
@@ -151,16 +148,11 @@ def _listing_end(text: str, start: int, end: int, unclosed: set[str]) -> int | N
         return None
     fence = opening.group(1)
     closing = re.compile(rf"^[ \t]{{0,3}}{re.escape(fence)}[`~]*$", re.MULTILINE)
-    found = closing.search(text, opening.end(), end)
-    if found is None:
+    match = closing.search(text, opening.end(), end)
+    if match is None:
         unclosed.add(fence)
         return None
-    return found.end()
-
-
-def _is_laid_out(block: str) -> bool:
-    """Return whether a block is a table or an indented listing."""
-    return sum(len(m.group()) for m in _LAID_OUT.finditer(block)) >= 0.8 * len(block)
+    return match.end()
 
 
 _WORD_START = re.compile(r"(?<=\s)\S")
@@ -209,26 +201,26 @@ def _begin_inside(
     text: str, before: SpanPair, piece: SpanPair, boundaries: Sequence[int], budget: ChunkBudget
 ) -> int:
     """Return the start of the chunk whose first new piece is ``piece``."""
-    least = max(before[0] + 1, budget.back(before[0], piece[1]))
+    earliest = max(before[0] + 1, budget.back(before[0], piece[1]))
     if budget.overlap:
-        least = max(least, budget.overlap_back(before[0], before[1]))
-        return _first_boundary(boundaries, least, before[1]) or (
-            _first_word(text, least, before[1]) or piece[0]
+        earliest = max(earliest, budget.overlap_back(before[0], before[1]))
+        return _first_boundary(boundaries, earliest, before[1]) or (
+            _first_word(text, earliest, before[1]) or piece[0]
         )
     # The start of the shared sentences before its end.
     ahead = bisect_left(boundaries, before[1]) - budget.overlap_sentences
-    least = max(least, boundaries[ahead] if 0 <= ahead < len(boundaries) else 0)
-    return _first_boundary(boundaries, least, before[1]) or piece[0]
+    earliest = max(earliest, boundaries[ahead] if 0 <= ahead < len(boundaries) else 0)
+    return _first_boundary(boundaries, earliest, before[1]) or piece[0]
 
 
-def _first_boundary(boundaries: Sequence[int], least: int, end: int) -> int | None:
-    at = bisect_left(boundaries, least)
+def _first_boundary(boundaries: Sequence[int], earliest: int, end: int) -> int | None:
+    at = bisect_left(boundaries, earliest)
     return boundaries[at] if at < len(boundaries) and boundaries[at] < end else None
 
 
-def _first_word(text: str, least: int, end: int) -> int | None:
-    found = _WORD_START.search(text, least, end)
-    return found.start() if found else None
+def _first_word(text: str, earliest: int, end: int) -> int | None:
+    match = _WORD_START.search(text, earliest, end)
+    return match.start() if match else None
 
 
 def widen(text: str, pieces: Sequence[SpanPair], *, budget: ChunkBudget) -> Iterator[SpanPair]:
@@ -236,8 +228,8 @@ def widen(text: str, pieces: Sequence[SpanPair], *, budget: ChunkBudget) -> Iter
     begin, last_end = -1, -1
     for start, end in pieces:
         if begin >= 0 and budget.overlap:
-            least = max(budget.overlap_back(begin + 1, last_end), budget.back(begin, end))
-            begin = _first_word(text, least, last_end) or start
+            earliest = max(budget.overlap_back(begin + 1, last_end), budget.back(begin, end))
+            begin = _first_word(text, earliest, last_end) or start
         else:
             begin = start
         yield begin, end
@@ -249,8 +241,8 @@ def find_units(text: str, block: TextBlock, budget: ChunkBudget) -> Iterator[Spa
     if block.by_line:
         spans = [m.span() for m in _LINE.finditer(text, block.start, block.end)]
     else:
-        found = sentence_spans(text[block.start : block.end])
-        spans = [(block.start + start, block.start + end) for start, end in found]
+        sentences = sentence_spans(text[block.start : block.end])
+        spans = [(block.start + start, block.start + end) for start, end in sentences]
     for start, end in trim_spans(text, spans):
         if budget.fits(start, end):
             yield start, end

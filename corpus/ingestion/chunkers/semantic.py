@@ -44,8 +44,8 @@ def _split(text: str, budget: ChunkBudget) -> Iterator[SpanPair]:
         return budget.size + 1 if len(piece) > longest else budget.count_text(piece)
 
     for start, end in _between_gaps(text):
-        found = chunk(text[start:end], budget.size, count, memoize=False, offsets=True)
-        _, offsets = cast("tuple[list[str], list[SpanPair]]", found)
+        result = chunk(text[start:end], budget.size, count, memoize=False, offsets=True)
+        _, offsets = cast("tuple[list[str], list[SpanPair]]", result)
         yield from ((start + first, start + last) for first, last in offsets)
 
 

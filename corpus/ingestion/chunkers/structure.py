@@ -50,8 +50,8 @@ def _smallest_budget(section: Section, scopes: Sequence[Scope], budget: BudgetUn
         path_under(section.path, above.at(scope.start + 1), since=section.start)[0]
         for scope in inside
     }
-    rooms = (budget(path) for path in {section.path, *paths})
-    return min(rooms, key=lambda each: each.embedder_limit)
+    budgets = (budget(path) for path in {section.path, *paths})
+    return min(budgets, key=lambda each: each.embedder_limit)
 
 
 def _split_section(
@@ -64,13 +64,13 @@ def _split_section(
     for block in find_blocks(text, section.start, section.end):
         units = list(find_units(text, block, budget))
         boundaries += [start for start, _ in units]
-        found = [(block.start, block.end)] if budget.fits(block.start, block.end) else units
-        if heading_start >= 0 and budget.fits(heading_start, found[0][1]):
+        parts = [(block.start, block.end)] if budget.fits(block.start, block.end) else units
+        if heading_start >= 0 and budget.fits(heading_start, parts[0][1]):
             pieces.pop()
-            found[0] = heading_start, found[0][1]
-        pieces += found
-        begin = found[0][0]
+            parts[0] = heading_start, parts[0][1]
+        pieces += parts
+        begin = parts[0][0]
         block_ends[begin] = max(block.end, min(ends.get(begin, 0), section.end))
         is_heading = block.end < ends.get(block.start, 0)
-        heading_start = found[-1][0] if is_heading else -1
+        heading_start = parts[-1][0] if is_heading else -1
     return pack(text, pieces, boundaries=boundaries, block_ends=block_ends, budget=budget)

@@ -88,9 +88,9 @@ class ItemTracker:
 
     def new_items(self) -> list[JobItem]:
         ended = self._job.items.exclude(status=JobItem.Status.PENDING)
-        found = [item for item in ended.order_by("ended_at", "pk") if item.pk not in self._ids]
-        self._ids.update(item.pk for item in found)
-        return found
+        items = [item for item in ended.order_by("ended_at", "pk") if item.pk not in self._ids]
+        self._ids.update(item.pk for item in items)
+        return items
 
 
 def _result(item: JobItem) -> ItemResult:

@@ -53,22 +53,16 @@ def read_limits(options: dict[str, Any]) -> SiteLimits | None:
         raise CommandError(f"--depth must be from 0 to {MAX_DEPTH}.", returncode=2)
     if options["max_pages"] < 1:
         raise CommandError("--max-pages must be at least 1.", returncode=2)
-    every_hours = _read_hours(options["every"])
+    every_hours = None
+    if options["every"]:
+        interval = _EVERY.fullmatch(options["every"])
+        every_hours = int(interval[1]) * _HOURS[interval[2]] if interval else 0
+        if not 1 <= every_hours <= MAX_HOURS:
+            message = f"--every must be from 1h to {MAX_HOURS}h, or in days, such as 7d."
+            raise CommandError(message, returncode=2)
     if not options["crawl"] and every_hours is None:
         return None
     return SiteLimits(options["crawl"], options["depth"], options["max_pages"], every_hours)
-
-
-def _read_hours(given: str) -> int | None:
-    if not given:
-        return None
-    found = _EVERY.fullmatch(given)
-    hours = int(found[1]) * _HOURS[found[2]] if found else 0
-    if not 1 <= hours <= MAX_HOURS:
-        raise CommandError(
-            f"--every must be from 1h to {MAX_HOURS}h, or in days, such as 7d.", returncode=2
-        )
-    return hours
 
 
 def sync_site(

@@ -36,19 +36,25 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if not 1 <= options["batch_size"] <= MAX_BATCH_SIZE:
             raise CommandError(f"--batch-size must be from 1 to {MAX_BATCH_SIZE}.", returncode=2)
-        read = _read(options["path"])
-        collection = _collection(options["collection"] or read.collection, read)
+        path = options["path"]
         try:
-            self._embed(read, collection, options["batch_size"])
+            chunk_file = read_chunk_file(path)
+        except UnreadableFile as exc:
+            raise CommandError(f"{exc} Nothing was stored.", returncode=1) from exc
+        except OSError as exc:
+            raise CommandError(f"{path}: {exc.strerror or exc}", returncode=2) from exc
+        collection = _collection(options["collection"] or chunk_file.collection, chunk_file)
+        try:
+            self._embed(chunk_file, collection, options["batch_size"])
         except PkbError as exc:
             again = "Stored documents are kept. Run the same command to resume."
             raise CommandError(f"{str(exc) or exc.title} {again}", returncode=1) from exc
 
-    def _embed(self, read: ChunkFile, collection: Collection, batch_size: int) -> None:
+    def _embed(self, chunk_file: ChunkFile, collection: Collection, batch_size: int) -> None:
         results = store_entries(
-            read.documents,
+            chunk_file.documents,
             collection=collection,
-            fingerprint=read.settings_sha256,
+            fingerprint=chunk_file.settings_sha256,
             batch_size=batch_size,
         )
         counts: Counter[Outcome] = Counter()
@@ -58,41 +64,28 @@ class Command(BaseCommand):
             encoded_count += result.encoded_count
             if result.reason:
                 self.stderr.write(f"{result.outcome}: {entry.file_path}: {result.reason}")
-        _show_failed(read, collection)
+        for failed in chunk_file.failed:
+            # Rows for files that could not be loaded; an earlier version stays.
+            path, reason = Path(failed.path), failed.reason
+            if path.is_absolute() and not path.is_dir():
+                mark_failed(path, collection_id=collection.pk, source=SOURCE, reason=reason)
         shown = (Outcome.ADDED, Outcome.REPLACED, Outcome.UNCHANGED)
         parts = ", ".join(f"{counts[outcome]} {outcome}" for outcome in shown)
         self.stdout.write(
             f"{counts.total()} documents: {parts}; {encoded_count} chunks encoded; "
-            f"{len(read.failed)} files had failed to load"
+            f"{len(chunk_file.failed)} files had failed to load"
         )
 
 
-def _read(path: Path) -> ChunkFile:
-    try:
-        return read_chunk_file(path)
-    except UnreadableFile as exc:
-        raise CommandError(f"{exc} Nothing was stored.", returncode=1) from exc
-    except OSError as exc:
-        raise CommandError(f"{path}: {exc.strerror or exc}", returncode=2) from exc
-
-
-def _collection(name: str, read: ChunkFile) -> Collection:
+def _collection(name: str, chunk_file: ChunkFile) -> Collection:
     try:
         collection = Collection.objects.get_named(name)
     except PkbError as exc:
         raise CommandError(str(exc), returncode=2) from exc
-    if ingest_fingerprint(collection, tags=read.tags) != read.settings_sha256:
+    if ingest_fingerprint(collection, tags=chunk_file.tags) != chunk_file.settings_sha256:
         raise CommandError(
             f"The chunks were made with other settings than those of {name!r}; "
             f"load them again with --collection {name}.",
             returncode=2,
         )
     return collection
-
-
-def _show_failed(read: ChunkFile, collection: Collection) -> None:
-    """Add rows for files that could not be loaded; an earlier version stays."""
-    for entry in read.failed:
-        path = Path(entry.path)
-        if path.is_absolute() and not path.is_dir():
-            mark_failed(path, collection_id=collection.pk, source=SOURCE, reason=entry.reason)

@@ -24,8 +24,15 @@ class Command(BaseCommand):
             raise CommandError(
                 "PKB_TOKEN_VECTORS and RERANKER_MODEL use no token vectors.", returncode=2
             )
+        collections = Collection.objects.all()
         try:
-            for collection in _collections(options["collection"]):
+            if options["collection"]:
+                named = collections.get_named(options["collection"])
+                collections = collections.filter(pk=named.pk)
+        except PkbError as exc:
+            raise CommandError(str(exc), returncode=2) from exc
+        try:
+            for collection in collections:
                 is_full = fill_token_vectors(
                     collection.pk,
                     embedder=embedder,
@@ -39,12 +46,3 @@ class Command(BaseCommand):
                 self.stdout.write(f"{collection}: complete")
         except PkbError as exc:
             raise CommandError(str(exc) or exc.title, returncode=1) from exc
-
-
-def _collections(name: str) -> list[Collection]:
-    if not name:
-        return list(Collection.objects.all())
-    try:
-        return [Collection.objects.get_named(name)]
-    except PkbError as exc:
-        raise CommandError(str(exc), returncode=2) from exc

@@ -97,9 +97,18 @@ class Command(BaseCommand):
         addresses = [place for place in options["paths"] if isinstance(place, str)]
         paths = [place for place in options["paths"] if place not in {STDIN, *addresses}]
         _check_usage(paths, options)
-        wanted = _sync_options(paths, tags, options)
+        sync = SyncOptions(
+            # A symbolic link given as argument is resolved, once.
+            paths=tuple(str(path.resolve()) for path in paths),
+            mirror=options["sync"],
+            force=options["force"],
+            source=options["source"],
+            tags=tags,
+            include=tuple(options["include"]),
+            exclude=tuple(options["exclude"]),
+        )
         if options["dry_run"]:
-            self._preview(collection, wanted, as_json=options["json"])
+            self._preview(collection, sync, as_json=options["json"])
             return
         limits = read_limits(options)
         is_mirror = options["sync"] or limits is not None
@@ -122,35 +131,27 @@ class Command(BaseCommand):
                         should_stop=interruption.is_set,
                     )  # fmt: skip
             if paths:
-                self._ingest(collection, wanted, options["workers"], report, interruption)
-        self._end(report, interruption, allow_refused=options["allow_refused"])
-
-    def _ingest(
-        self,
-        collection: Collection,
-        wanted: SyncOptions,
-        workers: int,
-        report: Report,
-        interruption: Interruption,
-    ) -> None:
-        job = start_sync(collection, wanted, background=False)
-        run_job_here(job, workers=workers, report=report, should_stop=interruption.is_set)
-        if not interruption.is_set():
-            report.add_errors(job)
-
-    def _end(self, report: Report, interruption: Interruption, *, allow_refused: bool) -> None:
+                job = start_sync(collection, sync, background=False)
+                run_job_here(
+                    job,
+                    workers=options["workers"],
+                    report=report,
+                    should_stop=interruption.is_set,
+                )
+                if not interruption.is_set():
+                    report.add_errors(job)
         report.close()
         if interruption.is_set():
             again = shlex.join(["manage.py", *sys.argv[1:]])
             self.stderr.write(f"Stopped. Added documents are kept. To resume, run: {again}")
             raise SystemExit(130)
-        refused = 0 if allow_refused else report.counts[Outcome.REFUSED]
+        refused = 0 if options["allow_refused"] else report.counts[Outcome.REFUSED]
         if report.counts[Outcome.FAILED] + refused:
             raise SystemExit(1)
 
-    def _preview(self, collection: Collection, wanted: SyncOptions, *, as_json: bool) -> None:
-        if wanted.mirror:
-            preview = SyncPreview(collection, wanted)
+    def _preview(self, collection: Collection, sync: SyncOptions, *, as_json: bool) -> None:
+        if sync.mirror:
+            preview = SyncPreview(collection, sync)
             counts = Counter(
                 self._print_result(*each, as_json=as_json) for each in preview.results()
             )
@@ -160,8 +161,8 @@ class Command(BaseCommand):
             skipped = preview.skipped
         else:
             skipped = Counter()
-            files = find_files(wanted.named, selection=wanted.selection, skipped=skipped)
-            for path in (str(found.path) for found in files):
+            files = find_files(sync.named, selection=sync.selection, skipped=skipped)
+            for path in (str(file.path) for file in files):
                 self.stdout.write(json.dumps({"path": path}) if as_json else path)
         if skipped:
             self.stderr.write(skipped_message(count_kinds(skipped)))
@@ -174,19 +175,6 @@ class Command(BaseCommand):
             reason = f": {result.reason}" if result.reason else ""
             self.stdout.write(f"{result.outcome:<9} {path}{reason}")
         return result.outcome
-
-
-def _sync_options(paths: list[Path], tags: tuple[str, ...], options: dict[str, Any]) -> SyncOptions:
-    # A symbolic link given as argument is resolved, once.
-    return SyncOptions(
-        paths=tuple(str(path.resolve()) for path in paths),
-        mirror=options["sync"],
-        force=options["force"],
-        source=options["source"],
-        tags=tags,
-        include=tuple(options["include"]),
-        exclude=tuple(options["exclude"]),
-    )
 
 
 def _check_usage(paths: list[Path], options: dict[str, Any]) -> None:
@@ -203,9 +191,9 @@ def _check_usage(paths: list[Path], options: dict[str, Any]) -> None:
         raise CommandError(f"--workers must be from 1 to {MAX_WORKERS}.", returncode=2)
 
 
-def _read_source(given: str) -> Path | str:
+def _read_source(argument: str) -> Path | str:
     """Return a path or URL; a path type would drop a slash of a URL."""
-    return given if is_url(given) else Path(given)
+    return argument if is_url(argument) else Path(argument)
 
 
 def _ingested(store: Callable[[], StoredDocument]) -> ItemResult:

@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from corpus.errors import PkbError
 from corpus.ingestion.bulk.chunk_files import VERSION, FailedEntry, Header, write_chunk_file
 from corpus.ingestion.bulk.load import cut_files
-from corpus.ingestion.file_scan import FoundFile, find_files
+from corpus.ingestion.file_scan import find_files
 from corpus.ingestion.file_sync import ingest_fingerprint
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.tags import normalize_tags
@@ -56,8 +55,10 @@ class Command(BaseCommand):
             tags=tags,
             settings_sha256=ingest_fingerprint(collection, tags=tags),
         )
+        # The output of an earlier run may be below the folder.
+        written = output.resolve()
         entries = cut_files(
-            _inputs(path, output),
+            (file for file in find_files([path]) if file.path != written),
             root=path if path.is_dir() else path.parent,
             collection=collection,
             tags=tags,
@@ -75,9 +76,3 @@ class Command(BaseCommand):
             f"{chunk_count} chunks in {output}"
         )
         return failed
-
-
-def _inputs(path: Path, output: Path) -> Iterator[FoundFile]:
-    """Return the files below ``path``, without the output of an earlier run."""
-    written = output.resolve()
-    return (found for found in find_files([path]) if found.path != written)

@@ -16,8 +16,6 @@ from corpus.models import DEFAULT_COLLECTION, Collection, Job
 MAX_WORKERS = 64
 POLL_S = 0.5
 
-ShouldStop = Callable[[], bool]
-
 
 class Command(BaseCommand):
     help = (
@@ -42,7 +40,13 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        _check_usage(options)
+        if options["rollback"] and (options["model"] or options["switch"]):
+            message = "--rollback cannot be combined with --model or --switch."
+            raise CommandError(message, returncode=2)
+        if not (options["rollback"] or options["model"]):
+            raise CommandError("Set --model or --rollback.", returncode=2)
+        if not 1 <= options["workers"] <= MAX_WORKERS:
+            raise CommandError(f"--workers must be from 1 to {MAX_WORKERS}.", returncode=2)
         try:
             collection = Collection.objects.get_named(options["collection"])
         except PkbError as exc:
@@ -78,8 +82,16 @@ class Command(BaseCommand):
         """Run a job to its end, or wait for the process that runs it."""
         if job is None:
             return
+        unfinished = Job.objects.unfinished().filter(pk=job.pk)
         with Interruption() as interruption:
-            _run_here(job, options["workers"], self._report, interruption.is_set)
+            while not interruption.is_set() and unfinished.exists():
+                with job_lock(job.pk) as is_mine:
+                    if is_mine and begin_job(job.pk) is not None:
+                        self._run_items(job, options["workers"], interruption.is_set)
+                        finish_job(job)
+                if not interruption.is_set() and unfinished.exists():
+                    # Another worker runs it, or a failed embedder is retried later.
+                    sleep(POLL_S)
         if interruption.is_set():
             self.stderr.write("Stopped. Run the same command, or a worker, to resume.")
             raise SystemExit(130)
@@ -89,12 +101,20 @@ class Command(BaseCommand):
         if job.status != Job.Status.SUCCEEDED:
             raise CommandError(f"The job {job.pk} is {job.status}.", returncode=1)
 
-    def _report(self, done: int, total: int) -> None:
-        self.stderr.write(f"{done} of {total} documents")
+    def _run_items(self, job: Job, workers: int, should_stop: Callable[[], bool]) -> None:
+        items: Iterable[Any] = (
+            run_items(job, should_stop=should_stop)
+            if workers == 1
+            else run_in_processes(job, workers, should_stop)
+        )
+        before = job.items.exclude(status="pending").count()
+        for number, _ in enumerate(items, start=before + 1):
+            if number % LINE_EVERY == 0:
+                self.stderr.write(f"{number} of {job.total} documents")
 
     def _show(self, collection: Collection, model: str, options: dict[str, Any]) -> None:
         collection.refresh_from_db()
-        found = {
+        result = {
             "collection": collection.name,
             "embedding_model": collection.embedding_model,
             "previous_model": collection.previous_model,
@@ -102,44 +122,9 @@ class Command(BaseCommand):
             "lacking_count": count_lacking(collection, model),
         }
         if options["json"]:
-            self.stdout.write(json.dumps(found))
+            self.stdout.write(json.dumps(result))
             return
         self.stdout.write(
             f"{collection.name} uses {collection.embedding_model}; "
-            f"{found['lacking_count']} chunks have no vector of {model}."
+            f"{result['lacking_count']} chunks have no vector of {model}."
         )
-
-
-def _check_usage(options: dict[str, Any]) -> None:
-    if options["rollback"] and (options["model"] or options["switch"]):
-        raise CommandError("--rollback cannot be combined with --model or --switch.", returncode=2)
-    if not (options["rollback"] or options["model"]):
-        raise CommandError("Set --model or --rollback.", returncode=2)
-    if not 1 <= options["workers"] <= MAX_WORKERS:
-        raise CommandError(f"--workers must be from 1 to {MAX_WORKERS}.", returncode=2)
-
-
-def _run_here(
-    job: Job, workers: int, report: Callable[[int, int], None], should_stop: ShouldStop
-) -> None:
-    while not should_stop() and Job.objects.unfinished().filter(pk=job.pk).exists():
-        with job_lock(job.pk) as is_mine:
-            if is_mine and begin_job(job.pk) is not None:
-                _count(_items(job, workers, should_stop), job, report)
-                finish_job(job)
-        if not should_stop() and Job.objects.unfinished().filter(pk=job.pk).exists():
-            # Another worker runs it, or a failed embedder is retried later.
-            sleep(POLL_S)
-
-
-def _items(job: Job, workers: int, should_stop: ShouldStop) -> Iterable[Any]:
-    if workers == 1:
-        return run_items(job, should_stop=should_stop)
-    return run_in_processes(job, workers, should_stop)
-
-
-def _count(items: Iterable[Any], job: Job, report: Callable[[int, int], None]) -> None:
-    before = job.items.exclude(status="pending").count()
-    for number, _ in enumerate(items, start=before + 1):
-        if number % LINE_EVERY == 0:
-            report(number, job.total)

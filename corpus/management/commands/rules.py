@@ -24,40 +24,39 @@ class Command(BaseCommand):
         parser.add_argument("--apply", action="store_true", help="tag existing documents now")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        file: Path | None = options["file"]
         try:
-            rules = _rules(options["file"])
+            # The rules of a file match as they would in PKB_RULES.
+            rules = (
+                [Rule(**fields, is_set=True) for fields in read_rules(file)]
+                if file
+                else active_rules()
+            )
         except InvalidInput as exc:
             raise CommandError(str(exc), returncode=2) from exc
         for rule in rules:
-            self._show(rule, is_trial=options["file"] is not None and not options["apply"])
+            self._show(rule, is_trial=file is not None and not options["apply"])
         self.stdout.write(f"{len(rules)} rules")
         if options["apply"]:
             count = sum(apply_rule(rule) for rule in rules)
             self.stdout.write(f"{count} documents tagged")
 
     def _show(self, rule: Rule, *, is_trial: bool) -> None:
-        trial = preview_rule(rule)
-        # What is tried is not there yet.
+        preview = preview_rule(rule)
+        # A rule of a file that is tested is not stored.
         origin = "" if rule._state.adding or not rule.is_set else " (PKB_RULES)"
         self.stdout.write(f"{rule.name}{origin}: {_describe(rule)}")
-        counts = f"{trial.matching_count} documents, {trial.changing_count} would get tags"
+        counts = f"{preview.matching_count} documents, {preview.changing_count} would get tags"
         self.stdout.write(f"    {counts}")
-        for document, tags in trial.documents if is_trial else []:
+        for document, tags in preview.documents if is_trial else []:
             self.stdout.write(f"    {document.name}: {', '.join(tags) or 'has all tags'}")
 
 
-def _rules(file: Path | None) -> list[Rule]:
-    if file is None:
-        return active_rules()
-    # As they would hold in PKB_RULES.
-    return [Rule(**said, is_set=True) for said in read_rules(file)]
-
-
 def _describe(rule: Rule) -> str:
-    given = [(field, getattr(rule, field)) for field in CONDITIONS]
+    values = [(field, getattr(rule, field)) for field in CONDITIONS]
     conditions = ", ".join(
         f"{field} {value if isinstance(value, str) else ' + '.join(value)}"
-        for field, value in given
+        for field, value in values
         if value
     )
     into = f", into {rule.collection}" if rule.collection else ""

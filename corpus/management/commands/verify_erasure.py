@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from corpus.erasure.leftovers import Leftovers, find_leftovers
+from corpus.erasure.leftovers import find_leftovers
 from corpus.errors import PkbError
 from corpus.models import Tombstone
 
@@ -25,16 +25,14 @@ class Command(BaseCommand):
         if not re.fullmatch("[0-9a-f]{64}", options["sha256"]):
             raise CommandError("The SHA-256 must be 64 hexadecimal digits.", returncode=2)
         try:
-            found = find_leftovers(options["sha256"])
+            leftovers = find_leftovers(options["sha256"])
         except PkbError as exc:
             raise CommandError(str(exc), returncode=2) from exc
-        self._show(found)
-        if found.rows:
+        for column, count in leftovers.rows.items():
+            self.stdout.write(f"{column}: {count} rows")
+        for key, count in leftovers.documents.items():
+            self.stdout.write(f"also in document {key}: {count} of {leftovers.kept_count} shingles")
+        row_count = sum(leftovers.rows.values())
+        self.stdout.write(f"{row_count} rows contain words of the deleted text")
+        if leftovers.rows:
             raise SystemExit(1)
-
-    def _show(self, found: Leftovers) -> None:
-        for place, count in found.rows.items():
-            self.stdout.write(f"{place}: {count} rows")
-        for key, count in found.documents.items():
-            self.stdout.write(f"also in document {key}: {count} of {found.kept_count} shingles")
-        self.stdout.write(f"{sum(found.rows.values())} rows contain words of the deleted text")

@@ -51,7 +51,7 @@ class Command(BaseCommand):
                 log.warning("other_secret_key", reason=KEY_CHANGED)
             is_home = Installation.objects.claim_files()
             if is_home:
-                _keep_set_rules()
+                _save_rules()
             else:
                 log.warning("files_elsewhere", reason=FILES_ON_OTHER_HOST)
             recover_abandoned_jobs()
@@ -59,13 +59,13 @@ class Command(BaseCommand):
             with watch_in_background() if is_home else nullcontext():
                 asyncio.run(run_worker())
         except (PkbError, DatabaseError) as exc:
-            told = translate_error(exc)
-            if told is None:
+            error = translate_error(exc)
+            if error is None:
                 raise
-            raise CommandError(str(told)) from exc
+            raise CommandError(str(error)) from exc
 
 
-def _keep_set_rules() -> None:
+def _save_rules() -> None:
     try:
         save_configured_rules()
     except InvalidInput as exc:

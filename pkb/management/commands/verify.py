@@ -61,10 +61,10 @@ class Command(BaseCommand):
         repaired_count = 0
         progress = _Progress(self)
         for step in Verification(INVARIANTS, collection=chosen, checkpoint=checkpoint).steps():
-            for violation in step.found:
+            for violation in step.violations:
                 self.stdout.write(str(violation))
             self.stdout.flush()
-            count += len(step.found)
+            count += len(step.violations)
             if is_repairing:
                 repaired_count += self._repair(step)
             if step.checkpoint:
@@ -77,7 +77,7 @@ class Command(BaseCommand):
 
     def _repair(self, step: Step) -> int:
         """Return how many violations of a step are repaired."""
-        ended = list(repair(step.found))
+        ended = list(repair(step.violations))
         for done in dict.fromkeys(each.done for each in ended if each.done):
             self.stdout.write(f"repaired: {done}")
         for each in ended:

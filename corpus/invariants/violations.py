@@ -1,4 +1,4 @@
-"""Check an invariant by a SQL statement that finds its violations."""
+"""Find violations of invariants by SQL statements."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
