@@ -1,4 +1,7 @@
-"""Measure the claim check: ``python benchmarks/claims.py FOLDER [--limit N] [--fit]``.
+"""Measure the check of claims, and try to get falsified quotes accepted.
+
+    python benchmarks/claims.py FOLDER [--limit N] [--fit] [--every N]
+    python benchmarks/claims.py --falsified FOLDER... [--count N] [--documents N]
 
 FOLDER holds ``claims.jsonl.gz`` and ``sentences.jsonl.gz`` (SciFact's claims with their abstracts).
 Prints JSON: AUROC of the score, evidence that supports against abstracts without evidence, and the
@@ -8,6 +11,13 @@ qa/grounding/support/verdict.py come from) and of odd number apart. ``--fit`` pr
 A FOLDER without ``sentences.jsonl.gz`` holds AttributionBench: claims with the texts that they
 cite. Prints macro-F1, the mean of its sources, of each way to read the answer, with both ends of
 its 95 % interval (1,000 bootstrap samples of the rows of each source). Fit nothing on it.
+
+With ``--falsified`` each FOLDER is a data set whose ``corpus.jsonl.gz`` gives the documents. A
+thousand of their sentences are changed in one place (a number, a unit, a name, a word, a direction,
+a negation) and judged against the document that they come from: by a judge that finds all of it
+relevant, so that only the hard checks stand, and by the configured one. Prints how many were
+accepted of each kind: as ``supported``, or as ``partial`` where more than a word differs; exits 1
+if any was. A quote with another word may be ``partial``; how many are is printed, too.
 """
 
 import argparse
@@ -16,8 +26,9 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple
 
 import django
@@ -28,6 +39,9 @@ from sklearn.metrics import f1_score, roc_auc_score
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from corpus.access.principal import SYSTEM, acting_as
+from corpus.sentences import sentence_spans
+from evaluation.datasets import read_dataset
 from qa.grounding.support import Support, judge_claim
 from qa.grounding.support.verdict import (
     COVERAGE_WEIGHT,
@@ -36,9 +50,15 @@ from qa.grounding.support.verdict import (
     share_covered,
 )
 from qa.grounding.support.words import read_words
+from qa.search.rerankers import get_judge
 from qa.search.rerankers.cross_encoder_reranker import CrossEncoderReranker
+from qa.types import Scorer
+from tests.support.falsified import Falsified, falsify_all
 
 SUPPORT, CONTRADICT, NEITHER = "SUPPORT", "CONTRADICT", "NEITHER"
+SEED = 11
+
+Judge = Callable[[str, Sequence[str]], str]
 
 
 class Pair(NamedTuple):
@@ -61,12 +81,41 @@ class Measured(NamedTuple):
 
 def main() -> None:
     options = _parse_options()
-    if not (options.folder / "sentences.jsonl.gz").exists():
-        rows = _read_rows(options.folder / "claims.jsonl.gz")
-        print(json.dumps(_measure_attribution(rows[:: options.every]), indent=2))
-        return
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pkb.settings")
+    django.setup()
+    with acting_as(SYSTEM):
+        if options.falsified:
+            report = {
+                folder.name: _measure_falsified(folder, options) for folder in options.folders
+            }
+            judges = [judge for each in report.values() for judge in each["judges"]]
+        elif (options.folders[0] / "sentences.jsonl.gz").exists():
+            report, judges = _measure_verdicts(options), []
+        else:
+            rows = _read_rows(options.folders[0] / "claims.jsonl.gz")
+            report, judges = _measure_attribution(rows[:: options.every]), []
+    print(json.dumps(report, indent=2))
+    sys.exit(any(judge["accepted"] for judge in judges))
+
+
+def _parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
+    parser.add_argument("--limit", type=int, default=None, help="pairs to measure")
+    parser.add_argument("--every", type=int, default=1, help="of AttributionBench each N-th claim")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--fit", action="store_true")
+    parser.add_argument("--falsified", action="store_true")
+    parser.add_argument("--count", type=int, default=1_000, help="quotes to falsify")
+    parser.add_argument("--documents", type=int, default=600, help="documents to draw them from")
+    return parser.parse_args()
+
+
+def _measure_verdicts(options: argparse.Namespace) -> dict[str, Any]:
     reranker = CrossEncoderReranker("ms-marco-MiniLM-L-12-v2", threads=options.threads)
-    pairs = list(_read_pairs(options.folder))[: options.limit]
+    pairs = list(_read_pairs(options.folders[0]))[: options.limit]
     measured = [_measure(pair, reranker) for pair in pairs]
     halves = {
         name: [each for each in measured if each.pair.is_even is is_even]
@@ -75,17 +124,7 @@ def main() -> None:
     report: dict[str, Any] = {name: _summarize(half) for name, half in halves.items()}
     if options.fit:
         report["fitted on even"] = _fit(halves["even"])
-    print(json.dumps(report, indent=2))
-
-
-def _parse_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--limit", type=int, default=None, help="pairs to measure")
-    parser.add_argument("--every", type=int, default=1, help="of AttributionBench each N-th claim")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--fit", action="store_true")
-    return parser.parse_args()
+    return report
 
 
 def _read_rows(path: Path) -> list[dict[str, Any]]:
@@ -160,8 +199,6 @@ def _fit(measured: Sequence[Measured]) -> dict[str, float]:
 
 def _measure_attribution(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Check each claim like ``POST /claims/verify``, against all its cited texts."""
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pkb.settings")
-    django.setup()
     from qa.context import EXTRACTIVE, build_context  # noqa: PLC0415  (reads the settings)
     from qa.verify_claim import verify_claim  # noqa: PLC0415
 
@@ -202,6 +239,51 @@ def _bootstrap_f1(
         for sample in drawn
     ]
     return [round(float(value), 3) for value in (means[0], *np.quantile(means[1:], [0.025, 0.975]))]
+
+
+def _measure_falsified(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    documents = [each.text for each in read_dataset(folder).documents]
+    drawn = Random(SEED).sample(documents, min(options.documents, len(documents)))  # noqa: S311
+    sources = {
+        sentence: sentences
+        for sentences in ([text[a:z] for a, z in sentence_spans(text)] for text in drawn)
+        for sentence in sentences
+    }
+    made = falsify_all(list(sources), count=2 * options.count, seed=SEED)
+    # "1)." may become the existing "2).", which is not a falsified quote.
+    falsified = [each for each in made if each.text not in sources[each.original]][: options.count]
+    scorers = {"finds all relevant": _credulous, "configured": get_judge().score}
+    judges: dict[str, Judge] = {name: _judge_by(score) for name, score in scorers.items()}
+    return {
+        "falsified": Counter(each.kind for each in falsified),
+        "judges": [
+            {"judge": name} | _count_accepted(falsified, sources, judge)
+            for name, judge in judges.items()
+        ],
+    }
+
+
+def _judge_by(score: Scorer) -> Judge:
+    return lambda text, sources: judge_claim(text, sources, score=score).verdict
+
+
+def _credulous(claim: str, texts: Sequence[str]) -> NDArray[np.float32]:
+    return np.full(len(texts), 10.0, np.float32)
+
+
+def _count_accepted(
+    falsified: Sequence[Falsified], sources: dict[str, list[str]], judge: Judge
+) -> dict[str, Any]:
+    judged = [(each, judge(each.text, sources[each.original])) for each in falsified]
+    partial = [each for each, verdict in judged if verdict == "partial"]
+    accepted = [each for each, verdict in judged if verdict == "supported"]
+    accepted += [each for each in partial if each.kind != "word"]
+    return {
+        "accepted": len(accepted),
+        "by kind": Counter(each.kind for each in accepted),
+        "examples": [each.text for each in accepted[:5]],
+        "partial": len(partial),
+    }
 
 
 if __name__ == "__main__":

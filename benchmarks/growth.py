@@ -4,28 +4,28 @@
         [--chunks 10000 100000 1000000] [--only tag search] [--cpu]
         [--plot docs/growth.svg]
 
-The corpora are made up (``synthetic_corpus.py``); each is a database of its own on the configured
-Postgres, ``growth_10000`` and so on, which is kept for the next run and made anew by ``--fresh``.
-Requests go through every middleware in this process, and take turns between the corpora. A made-up
-embedder of 768 dimensions takes the place of the models, and nothing is reranked: neither grows.
-Policies show the rows, to a user who is logged in. ``--cpu`` counts the time of a core, here and in
-Postgres: on a machine with others, or with less memory than the corpora take, the clock tells of
-those.
+The corpora are made up (``growth/synthetic_corpus.py``); each is a database of its own on the
+configured Postgres, ``growth_10000`` and so on, which is kept for the next run and made anew by
+``--fresh``. Requests go through every middleware in this process, and take turns between the
+corpora. A made-up embedder of 768 dimensions takes the place of the models, and nothing is
+reranked: neither grows. Policies show the rows, to a user who is logged in. ``--cpu`` counts the
+time of a core, here and in Postgres: on a machine with others, or with less memory than the corpora
+take, the clock tells of those.
 ``--recall`` compares the vector leg with the comparison of all vectors, by share of visible rows.
-``--verify`` times ``manage.py verify``, token vectors of 180 tokens to each chunk besides.
 """
 
 import argparse
 import logging
 import os
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from statistics import median
 
 import django
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).with_suffix("")))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pkb.settings")
 os.environ.setdefault("APP_ENV", "dev")
 django.setup()
@@ -34,21 +34,23 @@ from django.conf import settings  # noqa: E402
 from django.contrib.auth import get_user_model  # noqa: E402
 from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
-from growth_figures import draw, table_head, table_row  # noqa: E402
-from growth_recall import show_recall  # noqa: E402
-from growth_requests import Kinds, Request  # noqa: E402
-from synthetic_corpus import NAME, fill, fill_token_vectors  # noqa: E402
+from request_kinds import Kinds, Request  # noqa: E402
+from synthetic_corpus import NAME, fill  # noqa: E402
+from vector_recall import show_recall  # noqa: E402
 
 from accounts.authentication import principal_of  # noqa: E402
 from corpus.access.principal import SYSTEM, acting_as  # noqa: E402
 from corpus.postgres.owner import as_owner  # noqa: E402
+
+# Milliseconds of each request, by chunks of the corpus.
+Spent = Mapping[int, Sequence[float]]
 
 DIMENSION = 768
 # A slower request is aborted; a slow turn has fewer requests.
 LIMIT_S = 30
 SLICE_S = 10
 WARM_UPS = 2
-VERIFICATIONS = 3
+WIDTH_IN, ROW_IN = 8.0, 0.2
 
 
 def main() -> None:
@@ -60,7 +62,6 @@ def main() -> None:
     parser.add_argument("--plot", type=Path, help="an SVG to be drawn")
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--recall", action="store_true")
-    parser.add_argument("--verify", action="store_true")
     options = parser.parse_args()
     logging.disable()
     settings.ALLOWED_HOSTS = ["testserver"]
@@ -74,9 +75,7 @@ def main() -> None:
     }
     for chunk_count in options.chunks:
         make(chunk_count, is_fresh=options.fresh)
-    if options.verify:
-        show_verify(options.chunks)
-    elif options.recall:
+    if options.recall:
         for chunk_count in options.chunks:
             use(f"growth_{chunk_count}")
             with acting_as(principal_of(get_user_model().objects.get())):
@@ -148,21 +147,12 @@ def time_in_turns(
 
 def _core_clock() -> Callable[[], float]:
     """Return a function that reads the CPU seconds of this process and its Postgres backend."""
-    backend = _only_backend()
-
-    def read() -> float:
-        _, own, postgres = _clocks(backend)
-        return own + postgres
-
-    return read
-
-
-def _only_backend() -> int:
-    """Return the only Postgres backend process, whose CPU time is read."""
     with connection.cursor() as cursor:
         cursor.execute("SET max_parallel_workers_per_gather = 0")
         cursor.execute("SELECT pg_backend_pid()")
-        return int(cursor.fetchone()[0])
+        # In nanoseconds; /proc/PID/stat counts in steps of 10 ms.
+        backend = Path(f"/proc/{cursor.fetchone()[0]}/schedstat")
+    return lambda: time.process_time() + int(backend.read_text().split()[0]) / 1e9
 
 
 def _time(request: Request, times: int, *, read: Callable[[], float]) -> Iterator[float]:
@@ -182,31 +172,45 @@ def _time(request: Request, times: int, *, read: Callable[[], float]) -> Iterato
             return
 
 
-def show_verify(chunk_counts: list[int]) -> None:
-    spent: dict[int, list[tuple[float, ...]]] = {chunk_count: [] for chunk_count in chunk_counts}
-    for chunk_count in chunk_counts:
-        use(f"growth_{chunk_count}")
-        fill_token_vectors()
-    for _ in range(VERIFICATIONS):
-        for chunk_count, turns in spent.items():
-            use(f"growth_{chunk_count}")
-            backend = _only_backend()
-            before = _clocks(backend)
-            call_command("verify")
-            turns.append(tuple(np.subtract(_clocks(backend), before)))
-    for chunk_count, turns in spent.items():
-        wall, own, postgres = (median(turn) for turn in zip(*turns, strict=True))
-        print(
-            f"{chunk_count:,} chunks: verify {wall:.1f} s; of a core {postgres:.1f} s in Postgres,"
-            f" {own:.1f} s in Python"
-        )
+def table_head(chunk_counts: Sequence[int], *, times: int) -> str:
+    """Return the first two lines of the table."""
+    columns = [f"{chunk_count:,}" for chunk_count in chunk_counts]
+    first = f"p50 and p95 of {times}, ms, by chunks"
+    return f"| {' | '.join([first, *columns, 'ratio'])} |\n|---|{'---|' * (len(columns) + 1)}"
 
 
-def _clocks(backend: int) -> tuple[float, float, float]:
-    """Return seconds of wall time, of CPU here, and of CPU in a Postgres backend."""
-    # In nanoseconds; /proc/PID/stat counts in steps of 10 ms.
-    spent_ns = int(Path(f"/proc/{backend}/schedstat").read_text().split()[0])
-    return time.perf_counter(), time.process_time(), spent_ns / 1e9
+def table_row(kind: str, spent: Spent) -> str:
+    """Return a line of the table; ratios are of the largest corpus to the smallest."""
+    found = [np.percentile(ms, [50, 95]) for ms in spent.values()]
+    cells = [f"{p50:.1f}, {p95:.1f}" for p50, p95 in found]
+    ratios = ", ".join(f"{ratio:.1f}" for ratio in found[-1] / found[0])
+    return f"| {' | '.join([kind, *cells, ratios])} |"
+
+
+def draw(kinds: Mapping[str, Spent], path: Path, *, title: str) -> None:
+    """Draw p50 of each kind and corpus, with a line to p95, as SVG."""
+    import matplotlib as mpl  # noqa: PLC0415  (half a second)
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    # Text stays text, and the same data give the same file.
+    mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "pkb"})
+    figure = Figure(figsize=(WIDTH_IN, 1.2 + ROW_IN * len(kinds)), layout="constrained")
+    axes = figure.subplots()
+    chunk_counts = list(next(iter(kinds.values())))
+    for number, chunk_count in enumerate(chunk_counts):
+        places = np.arange(len(kinds)) + 0.25 * (number - (len(chunk_counts) - 1) / 2)
+        found = np.array([np.percentile(spent[chunk_count], [50, 95]) for spent in kinds.values()])
+        axes.hlines(places, found[:, 0], found[:, 1], color=f"C{number}", linewidth=1)
+        axes.plot(found[:, 0], places, "o", markersize=3.5, label=f"{chunk_count:,} chunks")
+    axes.set_yticks(range(len(kinds)), list(kinds), fontsize=7)
+    axes.invert_yaxis()
+    axes.set(xscale="log", xlabel="ms: p50, and a line to p95", title=title)
+    axes.grid(axis="x", which="both", alpha=0.3)
+    axes.legend(fontsize=7)
+    figure.savefig(path, format="svg", metadata={"Date": None})
+    # Removes trailing spaces.
+    lines = path.read_text().splitlines()
+    path.write_text("".join(f"{line.rstrip()}\n" for line in lines))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from statistics import median, quantiles
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks" / "peers")]
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pkb.settings")
 
 from stacks import (  # noqa: E402

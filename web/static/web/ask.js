@@ -48,7 +48,7 @@ function startTurn(question) {
   turn.append(text, step);
   turns.append(turn);
   turn.scrollIntoView({ block: "start" });
-  return { turn, text, step, began: performance.now() };
+  return { turn, text, step };
 }
 
 // Markdown as it is read, until the server has drawn it.
@@ -66,9 +66,6 @@ async function answer(question, entry, signal) {
   for await (const event of streamed("/chat", body, signal)) {
     if (event.type === "step") entry.step.textContent = wordsFor(event.content) ?? "";
     if (event.type === "chunk") {
-      if (!entry.text.textContent) {
-        performance.measure("first-token", { start: entry.began, end: performance.now() });
-      }
       said += event.content;
       entry.text.textContent = withoutMarks(said);
     }

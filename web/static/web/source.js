@@ -14,7 +14,6 @@ isCovering.addEventListener("change", cover);
 
 // Opens the source of a button; unless it is followed from one to the next, the focus goes there.
 export async function openSource(from, { isFollowed = false } = {}) {
-  const began = performance.now();
   const { document: documentId, start, end, sha } = from.dataset;
   const query = new URLSearchParams({ start, end, ...(sha ? { sha } : {}) });
   setOpener(from);
@@ -29,7 +28,6 @@ export async function openSource(from, { isFollowed = false } = {}) {
   if (!text || !mark || opener !== from) return;
   text.scrollTop += mark.getBoundingClientRect().top - text.getBoundingClientRect().top - text.clientHeight / 3;
   if (!isFollowed) text.focus({ preventScroll: true });
-  performance.measure("source-panel", { start: began, end: performance.now() });
 }
 
 export function closeSource() {

@@ -1,32 +1,22 @@
-"""Take screenshots of a running installation with the sample documents, and time the pages.
+"""Take screenshots of a running installation with the sample documents.
 
-.venv/bin/python benchmarks/screens.py http://127.0.0.1:8000 docs/screenshots
+python -m tests.browser.screenshots http://127.0.0.1:8000 docs/screenshots
 """
 
 import html
-import shutil
-import statistics
 import sys
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
+
+from tests.browser.chromium import chromium
 
 QUESTION = "What does MLOps mean and why does it matter?"
-SAMPLE = Path(__file__).parent.parent / "data/documents/what-is-mlops.md"
+SAMPLE = Path(__file__).parents[2] / "data/documents/what-is-mlops.md"
 HANDBOOK = "mlops-handbook.pdf"
 MARKED = "Silent failure is the main reason that model quality has to be measured in production"
 UNANSWERABLE = "How tall is the Eiffel tower in Paris?"
 LOOKS = {"desktop": (1280, 900, "light"), "360": (360, 780, "light"), "dark": (1280, 900, "dark")}
-# Each question once: repeated answers come from the cache.
-TIMED = (
-    "What does MLOps mean?",
-    "What is training-serving skew?",
-    "How often should a drift check run?",
-    "What does a model registry record?",
-    "What is an embedding?",
-)
-# Lets the page finish its measurements.
-LEAST_MS = 1_000
 PATIENCE_MS = 120_000
 
 
@@ -108,36 +98,15 @@ def photograph_page(page: Page, folder: Path, look: str) -> None:
     shoot(page, folder, "page", look)
 
 
-def measure(page: Page) -> dict[str, float]:
-    """Return medians in ms of the page's own marks: Enter to first token, click to passage."""
-    found: dict[str, list[float]] = {"first-token": [], "source-panel": []}
-    for question in TIMED:
-        page.goto("/ui/ask")
-        ask(page, question)
-        page.locator("[data-cite]").first.click()
-        page.locator("#passage").first.wait_for()
-        page.wait_for_timeout(LEAST_MS)
-        for name, times in found.items():
-            script = f"performance.getEntriesByName('{name}')[0].duration"
-            times.append(page.evaluate(script))
-    return {name: round(statistics.median(times)) for name, times in found.items()}
-
-
 def main(url: str, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"),
-            args=["--no-sandbox", "--disable-background-networking"],
-        )
+    with chromium() as browser:
         for look in LOOKS:
             photograph(new_page(browser, url, look), folder, look)
         # Last, so that the other pages show the samples.
         print_handbook(new_page(browser, url, "desktop"))
         for look in LOOKS:
             photograph_page(new_page(browser, url, look), folder, look)
-        print(measure(new_page(browser, url, "desktop")))
-        browser.close()
 
 
 if __name__ == "__main__":

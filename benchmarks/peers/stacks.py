@@ -24,7 +24,7 @@ from pkb.postgres.server import EmbeddedPostgres
 from qa.readers.quantized_graph import QuantizedGraph
 from tests.support.own_service import OwnService
 
-FOLDER = Path(__file__).resolve().parent / "peers"
+FOLDER = Path(__file__).resolve().parent
 # Hits requested from each stack: the depth of the metrics.
 HITS = 10
 MIB = 2**20

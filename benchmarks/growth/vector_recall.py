@@ -6,8 +6,8 @@ from dataclasses import replace
 from uuid import UUID
 
 import numpy as np
-from growth_requests import BY_SHARE, percent
 from numpy.typing import NDArray
+from request_kinds import BY_SHARE, percent
 from synthetic_corpus import NAME, draw_vectors
 
 from corpus.filters import parse_filter

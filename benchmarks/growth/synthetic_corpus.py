@@ -53,16 +53,6 @@ STATEMENTS_AFTER = (
 )
 
 
-# 180 tokens of 96 dimensions, in two bits a number.
-FILL_TOKENS = """
-INSERT INTO corpus_tokenvectors (chunk_id, model, input_sha256, token_count, packed)
-SELECT c.id, 'made', encode(sha256(convert_to(d.title || chr(10) || c.text, 'UTF8')), 'hex'), 180,
-       decode(repeat(md5(c.id::text), 270), 'hex')
-  FROM corpus_chunk c JOIN corpus_document d ON d.id = c.document_id
-    ON CONFLICT DO NOTHING
-"""
-
-
 class MixedEmbedder(HashingEmbedder):
     """Gives each text its own vector, drawn like those of the corpus."""
 
@@ -105,7 +95,7 @@ def make_vocabulary() -> list[str]:
 
 
 @as_owner()
-def fill(chunk_count: int, *, dimension: int, with_vectors: bool = True) -> None:
+def fill(chunk_count: int, *, dimension: int) -> None:
     """Store the corpus in the connected, migrated database."""
     collection = Collection.objects.create(
         name=NAME, embedding_model=NAME, dimension=dimension, chunk_size=300
@@ -117,21 +107,13 @@ def fill(chunk_count: int, *, dimension: int, with_vectors: bool = True) -> None
         texts = list(_draw_texts(chunk_count))
         document_ids = _copy_documents(cursor, collection, texts)
         chunk_ids = _copy_chunks(cursor, collection, texts, document_ids)
-        if with_vectors:
-            _copy_vectors(cursor, collection, dict(zip(chunk_ids, texts, strict=True)), dimension)
+        _copy_vectors(cursor, collection, dict(zip(chunk_ids, texts, strict=True)), dimension)
         _copy_tags(cursor, collection, document_ids, chunk_ids)
         for statement in STATEMENTS_AFTER:
             cursor.execute(statement)
-    if with_vectors:
-        ensure_vector_index(model=NAME, dimension=dimension)
+    ensure_vector_index(model=NAME, dimension=dimension)
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")
-
-
-def fill_token_vectors() -> None:
-    """Add random token vectors of the right size to chunks that have none."""
-    with connection.cursor() as cursor:
-        cursor.execute(FILL_TOKENS)
 
 
 def _draw_texts(count: int) -> Iterator[str]:
