@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from corpus.errors import InvalidDataSet
-from evaluation.figures import MEASURES, Measure
+from evaluation.figures import MEASURES
 from evaluation.metrics import paired_p_value
 from evaluation.results import Observations, Result
 
@@ -53,32 +53,33 @@ class Regression:
     tolerance: float
 
     def __str__(self) -> str:
-        seen = self.difference
+        difference = self.difference
         reason = (
             f"more than {self.tolerance:.3f}"
-            if seen.loss > self.tolerance
-            else f"p {seen.p:.3f}, below {SIGNIFICANT_BELOW}"
+            if difference.loss > self.tolerance
+            else f"p {difference.p:.3f}, below {SIGNIFICANT_BELOW}"
         )
-        return f"{seen.label}: {seen.before:.3f} -> {seen.after:.3f} ({reason}, n {seen.n})"
+        figures = f"{difference.before:.3f} -> {difference.after:.3f}"
+        return f"{difference.label}: {figures} ({reason}, n {difference.n})"
 
 
 def compare(before: Observations, after: Observations) -> list[Difference]:
     """Return the difference of every metric that both have, in their order."""
-    found = (_compare_one(measure, before, after) for measure in MEASURES)
-    return [difference for difference in found if difference is not None]
-
-
-def _compare_one(measure: Measure, before: Observations, after: Observations) -> Difference | None:
-    first, second = before.get(measure.mode, {}), after.get(measure.mode, {})
-    shared = [key for key in first if key in second]
-    if not shared:
-        return None
-    rows = measure.rows(first, shared), measure.rows(second, shared)
-    values = measure.statistic(rows[0]), measure.statistic(rows[1])
-    if np.isnan(values).any():
-        return None
-    p = 1.0 if np.array_equal(*rows) else paired_p_value(*rows, measure.statistic)
-    return Difference(measure.name, measure.label, *values, p, len(shared), measure.better)
+    differences = []
+    for measure in MEASURES:
+        first, second = before.get(measure.mode, {}), after.get(measure.mode, {})
+        shared = [key for key in first if key in second]
+        if not shared:
+            continue
+        rows = measure.rows(first, shared), measure.rows(second, shared)
+        values = measure.statistic(rows[0]), measure.statistic(rows[1])
+        if np.isnan(values).any():
+            continue
+        p = 1.0 if np.array_equal(*rows) else paired_p_value(*rows, measure.statistic)
+        differences.append(
+            Difference(measure.name, measure.label, *values, p, len(shared), measure.better)
+        )
+    return differences
 
 
 def find_regressions(baseline: Mapping[str, Any], result: Result) -> list[Regression]:
@@ -91,25 +92,24 @@ def find_regressions(baseline: Mapping[str, Any], result: Result) -> list[Regres
         observations, tolerances = baseline["observations"], baseline["tolerances"]
         differences = compare(observations, result.observations)
         falls = [
-            Regression(seen, float(tolerances.get(seen.name, DEFAULT_TOLERANCE)))
-            for seen in differences
+            Regression(difference, float(tolerances.get(difference.name, DEFAULT_TOLERANCE)))
+            for difference in differences
         ]
     except (KeyError, TypeError, AttributeError, ValueError) as exc:
         raise InvalidDataSet(f"The baseline is not one of manage.py evaluate: {exc!r}") from exc
     if not differences:
         raise InvalidDataSet("The baseline has no question in common with this evaluation.")
-    return [fall for fall in falls if _is_regression(fall)]
-
-
-def _is_regression(fall: Regression) -> bool:
-    seen = fall.difference
-    is_certain = seen.loss > 0 and seen.p < SIGNIFICANT_BELOW
-    return seen.loss > fall.tolerance or is_certain
+    return [
+        fall
+        for fall in falls
+        if fall.difference.loss > fall.tolerance
+        or (fall.difference.loss > 0 and fall.difference.p < SIGNIFICANT_BELOW)
+    ]
 
 
 def make_baseline(result: Result, *, previous: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the baseline for later evaluations; keep tolerances of an older one."""
-    kept = (previous or {}).get("tolerances", {})
+    tolerances = (previous or {}).get("tolerances", {})
     needed = {measure.mode: set[str]() for measure in MEASURES}
     for measure in MEASURES:
         needed[measure.mode] |= set(measure.columns)
@@ -119,7 +119,7 @@ def make_baseline(result: Result, *, previous: Mapping[str, Any] | None = None) 
         "k": result.k,
         "settings": dict(result.settings),
         "figures": {f.name: f.value and round(f.value, 4) for f in result.figures},
-        "tolerances": {f.name: kept.get(f.name, DEFAULT_TOLERANCE) for f in result.figures},
+        "tolerances": {f.name: tolerances.get(f.name, DEFAULT_TOLERANCE) for f in result.figures},
         "observations": {
             mode: {
                 key: {name: round(row[name], 4) for name in sorted(needed[mode])}

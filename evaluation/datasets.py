@@ -153,10 +153,17 @@ def read_dataset(folder: Path) -> DataSet:
     known = {document.id for document in documents}
     relevant = _read_qrels(rows["qrels"], known)
     questions = tuple(_question(row, known, relevant) for row in rows["qa"])
+    answers = {question.id: question.answers for question in questions}
+    texts = [(row.key("id"), row.text("text")) for row in rows["queries"]]
     return DataSet(
         name=folder.resolve().name,
         documents=documents,
-        queries=_queries(rows["queries"], relevant, questions) or queries_of(questions),
+        queries=tuple(
+            GoldQuery(key, text, relevant[key], answers.get(key, ()))
+            for key, text in texts
+            if key in relevant
+        )
+        or queries_of(questions),
         questions=questions,
         claims=tuple(_claim(row) for row in rows["claims"]),
     )
@@ -274,21 +281,6 @@ def _read_qrels(rows: Sequence[_Row], known: set[str]) -> dict[str, dict[str, in
     return relevant
 
 
-def _queries(
-    rows: Sequence[_Row],
-    relevant: Mapping[str, Mapping[str, int]],
-    questions: Sequence[GoldQuestion],
-) -> tuple[GoldQuery, ...]:
-    """Return the queries with a relevant document; others cannot be measured."""
-    answers = {question.id: question.answers for question in questions}
-    found = [(row.key("id"), row.text("text")) for row in rows]
-    return tuple(
-        GoldQuery(key, text, relevant[key], answers.get(key, ()))
-        for key, text in found
-        if key in relevant
-    )
-
-
 def _question(
     row: _Row, known: set[str], relevant: Mapping[str, Mapping[str, int]]
 ) -> GoldQuestion:
@@ -313,18 +305,18 @@ def _question(
 
 def _turns(row: _Row) -> Iterator[Turn]:
     """Return each question of a conversation with its answer, if there is one."""
-    said = row.fields.get("history", [])
-    is_read = isinstance(said, list) and all(
+    turns = row.fields.get("history", [])
+    is_read = isinstance(turns, list) and all(
         isinstance(each, dict)
         and isinstance(each.get("text"), str)
         and each.get("speaker") in ("user", "agent")
-        for each in said
+        for each in turns
     )
     if not is_read:
         raise row.refuse("'history' must be a list of objects with 'speaker' and 'text'.")
-    for place, each in enumerate(said):
+    for place, each in enumerate(turns):
         if each["speaker"] == "user" and each["text"].strip():
-            after = said[place + 1 : place + 2]
+            after = turns[place + 1 : place + 2]
             answers = [later["text"] for later in after if later["speaker"] == "agent"]
             yield Turn(each["text"], "".join(answers))
 

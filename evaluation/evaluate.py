@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
@@ -150,10 +149,10 @@ def _evaluate(
             context=context,
             progress=partial(report, "queries"),
         )
-    asked = {ANSWERS: dataset.questions} if ANSWERS in modes else {}
-    if asked and plan.foreign:
-        asked[FOREIGN] = plan.foreign
-    for mode, questions in asked.items():
+    questions_of = {ANSWERS: dataset.questions} if ANSWERS in modes else {}
+    if questions_of and plan.foreign:
+        questions_of[FOREIGN] = plan.foreign
+    for mode, questions in questions_of.items():
         observations[mode] = run_questions(
             questions,
             collection=indexed.collection,
@@ -168,13 +167,15 @@ def _evaluate(
             context=context,
             progress=partial(report, "claims"),
         )
+    shown = {name: getattr(settings, setting) for name, setting in SHOWN_SETTINGS.items()}
+    changes = {name: text for name, text in plan.changes.items() if not SECRET.search(name)}
     return Result(
         dataset=dataset.name,
         collection=indexed.collection.qualified_name,
         created_at=timezone.now().isoformat(timespec="seconds"),
         k=plan.k,
         counts={**dataset.counts, "documents": len(indexed.ids)},
-        settings=settings_in_force(plan.changes),
+        settings={**shown, "answerer": default_answerer_name(), **changes},
         figures=measure_all(observations),
         timings=measure_timings(observations),
         by_kind=count_by_kind(
@@ -185,10 +186,3 @@ def _evaluate(
         notes=tuple(notes),
         observations=observations,
     )
-
-
-def settings_in_force(changes: Mapping[str, str]) -> dict[str, Any]:
-    """Return the settings that affect results, and this run's changes, without secrets."""
-    shown = {name: getattr(settings, setting) for name, setting in SHOWN_SETTINGS.items()}
-    told = {name: text for name, text in changes.items() if not SECRET.search(name)}
-    return {**shown, "answerer": default_answerer_name(), **told}

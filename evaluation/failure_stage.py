@@ -26,5 +26,5 @@ def find_failure_stage(answered: AnsweredQuestion, gold: Sequence[str]) -> Failu
         return FailureStage.REFUSED if answered.answer.abstained else FailureStage.NOT_PROVED
     if any(contains_gold(quote.passage.text, gold) for quote in quotes):
         return FailureStage.OTHER_SENTENCE
-    found = any(contains_gold(passage.text, gold) for passage in passages)
-    return FailureStage.OTHER_PASSAGE if found else FailureStage.NOT_FOUND
+    is_retrieved = any(contains_gold(passage.text, gold) for passage in passages)
+    return FailureStage.OTHER_PASSAGE if is_retrieved else FailureStage.NOT_FOUND

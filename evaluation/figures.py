@@ -22,6 +22,7 @@ from evaluation.results import (
     Figure,
     Observation,
     Observations,
+    Share,
     ThresholdRow,
 )
 
@@ -44,21 +45,19 @@ class Measure:
 
     def rows(self, observations: Mapping[str, Observation], ids: Sequence[str]) -> Array:
         """Return shape (n, c), one row for each question in the order of ``ids``."""
-        read = [[observations[key][name] for name in self.columns] for key in ids]
-        return np.array(read, np.float64).reshape(len(ids), len(self.columns))
+        values = [[observations[key][name] for name in self.columns] for key in ids]
+        return np.array(values, np.float64).reshape(len(ids), len(self.columns))
 
     def compute(self, observations: Mapping[str, Observation]) -> Figure:
         """Return the figure with its interval."""
         rows = self.rows(observations, list(observations))
         value = self.statistic(rows)
         bearing = int((rows[:, -1] > 0).sum())
+        named = self.name, self.label, self.mode
         if np.isnan(value):
-            return self._figure(None, None, None, bearing)
+            return Figure(*named, None, None, None, bearing, self.better)
         low, high = bootstrap_interval(rows, self.statistic)
-        return self._figure(value, low, high, bearing)
-
-    def _figure(self, value: float | None, low: float | None, high: float | None, n: int) -> Figure:
-        return Figure(self.name, self.label, self.mode, value, low, high, n, self.better)
+        return Figure(*named, value, low, high, bearing, self.better)
 
 
 def _ratio(rows: Array) -> float:
@@ -68,28 +67,18 @@ def _ratio(rows: Array) -> float:
 
 
 def _median_of_given(rows: Array) -> float:
-    given = rows[rows[:, 1] > 0]
-    return float(np.median(given[:, 0])) if given.size else float("nan")
+    answered = rows[rows[:, 1] > 0]
+    return float(np.median(answered[:, 0])) if answered.size else float("nan")
 
 
-def _over_given(statistic: Callable[[Array, Array], float]) -> Statistic:
-    """Apply a statistic of confidence and correctness to the given answers."""
+def _of_counted(statistic: Callable[[Array, Array], float]) -> Statistic:
+    """Apply a statistic of two columns to the rows whose third column counts them."""
 
     def compute(rows: Array) -> float:
-        given = rows[rows[:, 2] > 0]
-        return statistic(given[:, 0], given[:, 1])
+        counted = rows[rows[:, 2] > 0]
+        return statistic(counted[:, 0], counted[:, 1])
 
     return compute
-
-
-def _answerability(rows: Array) -> float:
-    return auroc(rows[:, 0], rows[:, 1])
-
-
-def _support(rows: Array) -> float:
-    """Return the statistic over texts that do not contradict their claim."""
-    bearing = rows[rows[:, 2] > 0]
-    return auroc(bearing[:, 0], bearing[:, 1])
 
 
 # Measured over all questions; an abstention's confidence is the one pkb gave it.
@@ -131,15 +120,15 @@ _ANSWERS = (
     Measure("words", "words of an answer, median", ANSWERS,
             ("words", "answered"), _median_of_given, "lower"),
     Measure("auroc", "AUROC of confidence, answerable or not", ANSWERS,
-            ("confidence", "answerable", "asked"), _answerability),
+            ("confidence", "answerable", "asked"), _of_counted(auroc)),
     Measure("ece", "expected calibration error", ANSWERS,
-            ("confidence", "right", "answered"), _over_given(expected_calibration_error), "lower"),
+            ("confidence", "right", "answered"), _of_counted(expected_calibration_error), "lower"),
     Measure("aurc", "area under risk and coverage", ANSWERS,
-            ("confidence", "right", "answered"), _over_given(area_under_risk), "lower"),
+            ("confidence", "right", "answered"), _of_counted(area_under_risk), "lower"),
 )  # fmt: skip
 _CLAIMS = (
     Measure("support_auroc", "AUROC of support, held up or not", CLAIMS,
-            ("score", "held_up", "not_against"), _support),
+            ("score", "held_up", "not_against"), _of_counted(auroc)),
     Measure("support_recall", "claims found supported, of those held up", CLAIMS,
             ("accepted_held_up", "held_up"), _ratio),
     Measure("contradicted_accepted", "claims found supported, of those spoken against", CLAIMS,
@@ -177,16 +166,16 @@ def count_by_kind(
         By kind, in order of appearance: ``asked``, ``right``, ``wrong``, ``refused``, and how
         many right answers were lost at each ``FailureStage``. These also count as wrong or refused.
     """
-    found: dict[str, dict[str, int]] = {}
+    counts_of: dict[str, dict[str, int]] = {}
     for key, row in observed.items():
-        counts = found.setdefault(kinds[key], dict.fromkeys(BY_KIND, 0))
+        counts = counts_of.setdefault(kinds[key], dict.fromkeys(BY_KIND, 0))
         counts["asked"] += 1
         counts["right"] += int(row["right"])
         counts["wrong"] += int(row["answered"] - row["right"])
         counts["refused"] += int(row["refused"])
         for loss in FailureStage:
             counts[loss] += int(row[f"lost_{loss}"])
-    return found
+    return counts_of
 
 
 # Values of PKB_ANSWER_FROM around the default.
@@ -202,29 +191,22 @@ def measure_thresholds(observed: Mapping[str, Observation]) -> tuple[ThresholdRo
     if not observed:
         return ()
     columns = ("confidence", "drafted", "draft_right", "answerable")
-    read = [[row[name] for name in columns] for row in observed.values()]
-    return tuple(_at_threshold(np.array(read, np.float64), threshold) for threshold in ANSWER_FROM)
-
-
-def _at_threshold(rows: Array, threshold: float) -> ThresholdRow:
-    """Return drafted, right and answerable flags of rows with confidence."""
-    said = (rows[:, 1] > 0) & (rows[:, 0] >= threshold)
-    right = said * rows[:, 2]
-    parts: list[Array] = [
-        np.column_stack([right, whole]).astype(np.float64) for whole in (said, rows[:, 3])
-    ]
-    shares = [(_ratio(each), *bootstrap_interval(each, _ratio)) for each in parts]
-    said_right, answered_right = (_known(share) for share in shares)
-    return ThresholdRow(threshold, int(said.sum()), said_right, answered_right)
-
-
-def _known(share: tuple[float, float, float]) -> tuple[float, float, float] | None:
-    return None if np.isnan(share).any() else share
+    rows = np.array([[row[name] for name in columns] for row in observed.values()], np.float64)
+    table = []
+    for threshold in ANSWER_FROM:
+        is_said = (rows[:, 1] > 0) & (rows[:, 0] >= threshold)
+        shares: list[Share | None] = []
+        for whole in (is_said, rows[:, 3]):
+            pairs = np.column_stack([is_said * rows[:, 2], whole]).astype(np.float64)
+            share = (_ratio(pairs), *bootstrap_interval(pairs, _ratio))
+            shares.append(None if np.isnan(share).any() else share)
+        table.append(ThresholdRow(threshold, int(is_said.sum()), *shares))
+    return tuple(table)
 
 
 def measure_timings(observations: Observations) -> dict[str, dict[str, float]]:
     """Return median and 95th percentile of each timing, in ms."""
-    found: dict[str, dict[str, float]] = {}
+    timings: dict[str, dict[str, float]] = {}
     for mode, by_question in observations.items():
         rows = list(by_question.values())
         names = dict.fromkeys(name for row in rows for name in row if name.endswith("_ms"))
@@ -232,5 +214,5 @@ def measure_timings(observations: Observations) -> dict[str, dict[str, float]]:
             times = [row[name] for row in rows if name in row]
             p50, p95 = np.quantile(times, (0.5, 0.95))
             node = f"{mode}.{name.removesuffix('_ms')}"
-            found[node] = {"p50_ms": round(float(p50), 1), "p95_ms": round(float(p95), 1)}
-    return found
+            timings[node] = {"p50_ms": round(float(p50), 1), "p95_ms": round(float(p95), 1)}
+    return timings

@@ -20,7 +20,7 @@ from qa import models
 from qa.answer_question import answer_question
 from qa.context import EXTRACTIVE, QAContext
 from qa.grounding.confidence import FEATURES, Calibration, gather_evidence, likeliest_first, sigmoid
-from qa.types import Answer, Evidence, Passage
+from qa.types import Answer, Evidence
 
 # Metrics come from models fitted on five sixths of the subjects.
 FOLDS = 6
@@ -59,17 +59,17 @@ def gather_points(
     """
     indexed = index_dataset(dataset, fresh=False, progress=lambda done, total: None)
     strangers = [GoldQuestion(f"foreign-{n}", text) for n, text in enumerate(foreign)]
-    asked = [*dataset.questions, *(replace(each, is_answerable=False) for each in strangers)]
+    questions = [*dataset.questions, *(replace(each, is_answerable=False) for each in strangers)]
     verifier = replace(context.verifier, answer_from=0.0, draft_answer_from=0.0)
     candid = replace(context, verifier=verifier, caches_answers=False)
     subjects = {document.id: document for document in dataset.documents}
     points = []
-    for count, question in enumerate(asked, start=1):
+    for count, question in enumerate(questions, start=1):
         point = _ask(question, indexed, candid, group=group_of(question, subjects))
         if point is not None:
             kind = FOREIGN if count > len(dataset.questions) else point.kind
             points.append(replace(point, kind=kind))
-        progress(count, len(asked))
+        progress(count, len(questions))
     return points
 
 
@@ -92,11 +92,12 @@ def _ask(
     models.Answer.objects.filter(pk=UUID(answered.id)).delete()
     if not answered.passages:
         return None
-    evidence = (
-        _draft_evidence(answered.answer)
-        if context.uses_language_model
-        else _evidence(answered.passages)
-    )
+    evidence: Evidence | None
+    if context.uses_language_model:
+        evidence = _draft_evidence(answered.answer)
+    else:
+        quoted, _ = likeliest_first(answered.passages)[0]
+        evidence = gather_evidence(answered.passages)[quoted.chunk_id]
     if evidence is None:
         return None
     is_right = bool(judge_answer(question, answered, ids=indexed.ids)["right"])
@@ -108,17 +109,14 @@ def _ask(
     )
 
 
-def _evidence(passages: Sequence[Passage]) -> Evidence:
-    quoted, _ = likeliest_first(passages)[0]
-    return gather_evidence(passages)[quoted.chunk_id]
-
-
 def _draft_evidence(answer: Answer) -> Evidence | None:
     """Return the best reading of the passages that a draft cites, or None."""
-    read = [each.passage.reading for each in answer.citations if each.passage.reading is not None]
-    if answer.answerer == EXTRACTIVE or not read:
+    readings = [
+        each.passage.reading for each in answer.citations if each.passage.reading is not None
+    ]
+    if answer.answerer == EXTRACTIVE or not readings:
         return None
-    return Evidence(max(reading.score for reading in read), behind=0.0)
+    return Evidence(max(reading.score for reading in readings), behind=0.0)
 
 
 def fit_calibration(points: Sequence[Point], *, names: Sequence[str]) -> Calibration:
@@ -187,16 +185,16 @@ def _fit(
 
     # A better reading must never lower confidence: a feature with a negative weight is dropped, and
     # the others are fitted again.
-    kept = np.arange(features.shape[1])
-    while kept.size:
-        model = LogisticRegression(C=10.0).fit(features[:, kept], right, sample_weight=weights)
+    columns = np.arange(features.shape[1])
+    while columns.size:
+        model = LogisticRegression(C=10.0).fit(features[:, columns], right, sample_weight=weights)
         if model.coef_.min() >= 0:
             break
-        kept = kept[model.coef_[0] >= 0]
+        columns = columns[model.coef_[0] >= 0]
     else:
         raise InvalidDataSet("No sign of a right answer is greater where the answers are right.")
     coefficients = np.zeros(features.shape[1])
-    coefficients[kept] = model.coef_[0]
+    coefficients[columns] = model.coef_[0]
     return coefficients, float(model.intercept_[0])
 
 
@@ -219,8 +217,10 @@ def _judge(
     }
     # The thresholds of PKB_ANSWER_FROM to choose from.
     for threshold in (0.3, 0.4, 0.5, 0.6, 0.7):
-        said = own & (estimated >= threshold)
-        if said.any():
-            figures[f"said_right_from_{threshold}"] = float(right[said].mean())
-        figures[f"answered_right_from_{threshold}"] = float(right[said].sum() / answerable.sum())
+        is_answered = own & (estimated >= threshold)
+        if is_answered.any():
+            figures[f"said_right_from_{threshold}"] = float(right[is_answered].mean())
+        figures[f"answered_right_from_{threshold}"] = float(
+            right[is_answered].sum() / answerable.sum()
+        )
     return {name: round(value, 4) for name, value in figures.items() if not np.isnan(value)}

@@ -2,11 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from hashlib import sha256
-from typing import Any
 
 from django.conf import settings
 
@@ -81,7 +79,13 @@ def index_dataset(dataset: DataSet, *, fresh: bool, progress: Progress) -> Index
 
 def collection_name(dataset: DataSet) -> str:
     """Return ``eval-NAME-HASH``, with the hash of documents and chunking."""
-    digest = sha256(json.dumps(_index_settings(), sort_keys=True).encode())
+    model = settings.PKB_EMBEDDING_MODEL
+    backend = settings.PKB_EMBEDDERS.get(model, {}).get("BACKEND")
+    digest = sha256(
+        json.dumps(
+            {**asdict(default_chunking()), "model": model, "backend": backend}, sort_keys=True
+        ).encode()
+    )
     for document in dataset.documents:
         content = document.path.read_bytes() if document.path else document.text.encode()
         # Includes the length, so that texts do not run into each other.
@@ -89,12 +93,6 @@ def collection_name(dataset: DataSet) -> str:
         digest.update(head.encode() + content)
     slug = re.sub(r"[^a-zA-Z0-9_-]+", "-", dataset.name).strip("-")[:60]
     return f"{PREFIX}{slug}-{digest.hexdigest()[:HASH_CHARS]}"
-
-
-def _index_settings() -> dict[str, Any]:
-    model = settings.PKB_EMBEDDING_MODEL
-    backend = settings.PKB_EMBEDDERS.get(model, {}).get("BACKEND")
-    return {**asdict(default_chunking()), "model": model, "backend": backend}
 
 
 def _read_ids(collection: Collection) -> dict[str, tuple[str, ...]]:
@@ -115,24 +113,18 @@ def _ingest_document(document: GoldDocument, collection: Collection) -> bool:
             file = SubmittedFile(document.path.read_bytes(), document.path.name)
             ingest_submission(Submission(file, attributes), collection=collection)
         else:
-            with _any_length():
+            # Texts may be shorter or longer than requests may send.
+            limits = {
+                "PKB_MIN_INPUT_CHARS": 1,
+                "PKB_MAX_INPUT_CHARS": settings.PKB_MAX_FILE_CHARS,
+            }
+            with overridden(limits):
                 ingest_submission(Submission(document.text, attributes), collection=collection)
     # Two documents have the same text: one is stored with both ids.
     except DuplicateDocument as exc:
-        _add_id(exc.document_id, document.id)
+        stored = Document.objects.only("metadata").get(pk=exc.document_id)
+        stored.metadata = {**stored.metadata, IDS: [*stored.metadata[IDS], document.id]}
+        stored.save(update_fields=["metadata"])
     except (TextTooShort, EmptyDocument):
         return False
     return True
-
-
-@contextmanager
-def _any_length() -> Iterator[None]:
-    """Allow texts shorter or longer than requests may send."""
-    with overridden({"PKB_MIN_INPUT_CHARS": 1, "PKB_MAX_INPUT_CHARS": settings.PKB_MAX_FILE_CHARS}):
-        yield
-
-
-def _add_id(document_id: str, key: str) -> None:
-    document = Document.objects.only("metadata").get(pk=document_id)
-    document.metadata = {**document.metadata, IDS: [*document.metadata[IDS], key]}
-    document.save(update_fields=["metadata"])

@@ -74,8 +74,8 @@ def _evaluate(
 
     scores = {key: float(len(ranking) - rank) for rank, key in enumerate(ranking)}
     evaluator = pytrec_eval.RelevanceEvaluator({"q": dict(relevant)}, measures)
-    found: dict[str, float] = evaluator.evaluate({"q": scores}).get("q", {})
-    return found
+    figures: dict[str, float] = evaluator.evaluate({"q": scores}).get("q", {})
+    return figures
 
 
 class _Word(NamedTuple):
@@ -95,19 +95,19 @@ def _read_words(text: str) -> list[_Word]:
     plain = unicodedata.normalize("NFKC", _RAISED.sub(" ", text)).lower().replace("\u2212", "-")
     plain = _PERCENT.sub(" percent ", plain)
     words = (
-        _read_number(found) if found["digits"] else _Word(found[0])
-        for found in _TOKEN.finditer(plain)
+        _read_number(match) if match["digits"] else _Word(match[0])
+        for match in _TOKEN.finditer(plain)
     )
     return [word for word in words if word.text not in _ARTICLES]
 
 
-def _read_number(found: re.Match[str]) -> _Word:
-    whole, point, fraction = found["digits"].replace(",", "").partition(".")
-    sign = "-" if found["minus"] or found["minus_inside"] else ""
+def _read_number(match: re.Match[str]) -> _Word:
+    whole, point, fraction = match["digits"].replace(",", "").partition(".")
+    sign = "-" if match["minus"] or match["minus_inside"] else ""
     text = f"{sign}{whole or 0}{point}{fraction}"
     if "." in fraction:
         return _Word(text)
-    is_marked = bool(found["money"] or _UNIT.match(found.string, found.end("digits")))
+    is_marked = bool(match["money"] or _UNIT.match(match.string, match.end("digits")))
     # Thousands with two digits behind the point are money, whatever stands beside them.
     has_cents = len(whole) > 3 and len(fraction) == 2  # noqa: PLR2004
     value = text.rstrip("0").rstrip(".") if point else text
@@ -120,10 +120,10 @@ def _beside(answer: str, gold: Iterable[str]) -> Iterator[tuple[list[str], list[
     Of an amount the zeros at the end say nothing: $2.00 is 2, and 8.70 % is 8.7. Any other number
     is as it is written: version 1.10 is not 1.1, and section 4.00 not 4.
     """
-    said = _read_words(answer)
+    words = _read_words(answer)
     for right in filter(None, map(_read_words, gold)):
         numbers = {word.value: word for word in right if word.value}
-        yield [_write_as(numbers, word) for word in said], [word.text for word in right]
+        yield [_write_as(numbers, word) for word in words], [word.text for word in right]
 
 
 def _write_as(numbers: Mapping[str, _Word], word: _Word) -> str:
@@ -134,24 +134,24 @@ def _write_as(numbers: Mapping[str, _Word], word: _Word) -> str:
 
 def exact_match(answer: str, gold: Iterable[str]) -> float:
     """Return 1 if the answer's words are those of a gold answer, else 0."""
-    return float(any(said == right for said, right in _beside(answer, gold)))
+    return float(any(words == right for words, right in _beside(answer, gold)))
 
 
 def token_f1(answer: str, gold: Iterable[str]) -> float:
     """Return the best F1 of shared words over the gold answers, in [0, 1]."""
     return max(
-        (_f1(Counter(said), Counter(right)) for said, right in _beside(answer, gold)), default=0.0
+        (_f1(Counter(words), Counter(right)) for words, right in _beside(answer, gold)), default=0.0
     )
 
 
-def _f1(said: Counter[str], right: Counter[str]) -> float:
-    shared = (said & right).total()
-    return 2 * shared / (said.total() + right.total()) if shared else 0.0
+def _f1(words: Counter[str], right: Counter[str]) -> float:
+    shared = (words & right).total()
+    return 2 * shared / (words.total() + right.total()) if shared else 0.0
 
 
 def contains_gold(answer: str, gold: Iterable[str]) -> float:
     """Return 1 if the words of a gold answer stand in the answer one after the other, else 0."""
-    return float(any(_stands_in(right, said) for said, right in _beside(answer, gold)))
+    return float(any(_stands_in(right, words) for words, right in _beside(answer, gold)))
 
 
 def _stands_in(part: Sequence[str], whole: Sequence[str]) -> bool:
@@ -251,13 +251,13 @@ SEED = 20_260_101
 
 
 def bootstrap_interval(
-    rows: Array, statistic: Statistic, *, rounds: int = ROUNDS, seed: int = SEED
+    rows: Array, statistic: Statistic, *, rounds: int = ROUNDS
 ) -> tuple[float, float]:
     """Return the percentile interval that holds 95 % of the resampled values.
 
     Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13.
     """
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(SEED)
     size = len(rows)
     drawn = [statistic(rows[random.integers(0, size, size)]) for _ in range(rounds)]
     values = np.array(drawn)
@@ -289,8 +289,8 @@ def paired_p_value(
     Source: Smucker, Allan and Carterette, A Comparison of Statistical Significance Tests for
         Information Retrieval Evaluation, CIKM 2007.
     """
-    seen = abs(statistic(after) - statistic(before))
-    if np.isnan(seen):
+    difference = abs(statistic(after) - statistic(before))
+    if np.isnan(difference):
         return float("nan")
     random = np.random.default_rng(seed)
     as_far = 0
@@ -298,6 +298,6 @@ def paired_p_value(
         swap = random.integers(0, 2, (len(before), 1)).astype(bool)
         moved = statistic(np.where(swap, before, after)) - statistic(np.where(swap, after, before))
         # Rounding must not decide on a difference that is the same.
-        if np.isnan(moved) or abs(moved) >= seen - 1e-12:
+        if np.isnan(moved) or abs(moved) >= difference - 1e-12:
             as_far += 1
     return (as_far + 1) / (rounds + 1)

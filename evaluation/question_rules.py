@@ -55,11 +55,11 @@ class Proposal:
 
 def propose_from_rules(text: str, *, headings: Sequence[Heading]) -> list[Proposal]:
     """Return distinct questions about a text, in the order of their answers."""
-    found: dict[str, Proposal] = {}
+    distinct: dict[str, Proposal] = {}
     proposals = [*_from_definitions(text, headings), *_from_headings(text, headings)]
     for proposal in sorted(proposals, key=lambda proposal: proposal.start_char):
-        found.setdefault(proposal.text.lower(), proposal)
-    return list(found.values())
+        distinct.setdefault(proposal.text.lower(), proposal)
+    return list(distinct.values())
 
 
 def _from_definitions(text: str, headings: Sequence[Heading]) -> Iterator[Proposal]:
@@ -70,11 +70,9 @@ def _from_definitions(text: str, headings: Sequence[Heading]) -> Iterator[Propos
             continue
         question = _ask_for(match["subject"], match["verb"], match["rest"])
         if question:
-            yield Proposal(question, (_said(match["rest"]),), start, end)
-
-
-def _said(rest: str) -> str:
-    return rest.rstrip(".!").removeprefix("that ")
+            yield Proposal(
+                question, (match["rest"].rstrip(".!").removeprefix("that "),), start, end
+            )
 
 
 def _prose(text: str, headings: Sequence[Heading]) -> Iterator[tuple[int, int]]:
@@ -97,7 +95,11 @@ def _is_name(subject: str) -> bool:
 
 def _ask_for(subject: str, verb: str, rest: str) -> str:
     """Return the question, or "" if the sentence defines nothing."""
-    named = _as_in_sentence(subject)
+    first, *others = subject.split()
+    is_name = first[1:] != first[1:].lower() or any(word[0].isupper() for word in others)
+    if first.lower() in _OPENERS or not is_name:
+        first = first.lower()
+    named = " ".join((first, *others))
     if verb == "stands for":
         return f"What does {named} stand for?"
     if verb == "means":
@@ -105,15 +107,6 @@ def _ask_for(subject: str, verb: str, rest: str) -> str:
     if not _INDEFINITE.match(rest) and not _DEFINITE.match(rest):
         return ""
     return f"What {verb} {named}?"
-
-
-def _as_in_sentence(subject: str) -> str:
-    """Return a subject as inside a sentence: names keep their capitals."""
-    first, *others = subject.split()
-    is_name = first[1:] != first[1:].lower() or any(word[0].isupper() for word in others)
-    if first.lower() in _OPENERS or not is_name:
-        first = first.lower()
-    return " ".join((first, *others))
 
 
 def _from_headings(text: str, headings: Sequence[Heading]) -> Iterator[Proposal]:

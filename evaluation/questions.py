@@ -10,10 +10,12 @@ from django.utils import timezone
 
 from corpus.ingestion.normal_form import Outline
 from corpus.models import Collection, Document
+from corpus.sentences import sentence_spans
 from evaluation.datasets import DataSet, GoldQuestion, queries_of
 from evaluation.models import Question
 from evaluation.question_rules import Proposal, propose_from_rules
 from qa import models
+from qa.context import LANGUAGE_MODEL, get_answerer
 from qa.models import Feedback
 from qa.search.display import DocumentSpan, read_slices
 
@@ -28,6 +30,33 @@ def propose_by_rules(document: Document) -> list[Proposal]:
     """Return questions from a document's definitions and headings."""
     outline = Outline.from_json(document.outline)
     return propose_from_rules(document.raw_text, headings=outline.headings)
+
+
+def propose_by_lm(document: Document) -> Iterator[Proposal]:
+    """Yield questions that a document answers; the model is called for each chunk in turn.
+
+    Raises:
+        BackendError: The model failed.
+    """
+    from qa.answerers.question_programs import write_question  # noqa: PLC0415  (dspy is slow)
+
+    answerer = get_answerer(LANGUAGE_MODEL)
+    for chunk in document.chunks.order_by("ordinal").defer("lexemes"):
+        written = write_question(chunk.text, answerer=answerer)
+        if written is None:
+            continue
+        # Quote the sentences around the answer.
+        sentences = [
+            span
+            for span in sentence_spans(chunk.text)
+            if span[0] < written.end and written.start < span[1]
+        ]
+        start, end = written.start, written.end
+        if sentences:
+            start, end = sentences[0][0], sentences[-1][1]
+        answer = chunk.text[written.start : written.end]
+        offset = chunk.start_char
+        yield Proposal(written.text, (answer,), start + offset, end + offset)
 
 
 def propose_questions(
@@ -48,7 +77,19 @@ def propose_questions(
             break
         if proposal.text.lower() not in known:
             known.add(proposal.text.lower())
-            stored.append(_store(document, proposal))
+            stored.append(
+                Question.objects.create(
+                    collection_id=document.collection_id,
+                    document=document,
+                    text=proposal.text,
+                    answers=list(proposal.answers),
+                    quote=document.raw_text[proposal.start_char : proposal.end_char],
+                    start_char=proposal.start_char,
+                    end_char=proposal.end_char,
+                    content_sha256=document.content_sha256,
+                    origin=Question.Origin.GENERATED,
+                )
+            )
     return stored
 
 
@@ -76,20 +117,6 @@ def _first_of(turn: list[_Waiting], waiting: list[_Waiting]) -> Iterator[tuple[D
             waiting.remove(place)
         else:
             yield document, proposal
-
-
-def _store(document: Document, proposal: Proposal) -> Question:
-    return Question.objects.create(
-        collection_id=document.collection_id,
-        document=document,
-        text=proposal.text,
-        answers=list(proposal.answers),
-        quote=document.raw_text[proposal.start_char : proposal.end_char],
-        start_char=proposal.start_char,
-        end_char=proposal.end_char,
-        content_sha256=document.content_sha256,
-        origin=Question.Origin.GENERATED,
-    )
 
 
 def decide_questions(questions: QuerySet[Question], *, state: Question.State) -> int:

@@ -22,7 +22,7 @@ from evaluation.results import ANSWERS, RETRIEVAL, Observation, Result, Share
 
 
 def print_result(result: Result, *, console: Console) -> None:
-    """Print all metrics with n and interval, then the timings of the nodes."""
+    """Print all metrics with n and interval, by kind and threshold, then the nodes' timings."""
     counts = ", ".join(f"{count} {name}" for name, count in result.counts.items())
     console.print(f"{result.dataset}: {counts}; k {result.k}; collection {result.collection}")
     table = Table("figure", *map(_right, ("value", "95 % interval", "n")))
@@ -31,36 +31,25 @@ def print_result(result: Result, *, console: Console) -> None:
         interval = f"{_number(figure.low)} to {_number(figure.high)}" if figure.n else "-"
         table.add_row(figure.label + arrow, _number(figure.value), interval, str(figure.n))
     console.print(table)
-    print_kinds(result, console=console)
-    print_thresholds(result, console=console)
+    if result.by_kind:
+        heads = [name.replace("_", " ") for name in BY_KIND]
+        kind_column = Column("kind of question", overflow="fold", min_width=18)
+        kinds = Table(kind_column, *map(_right, heads), title="Where right answers are lost")
+        for kind, kind_counts in with_total(result.by_kind).items():
+            kinds.add_row(kind, *(str(kind_counts[name]) for name in BY_KIND))
+        console.print(kinds)
+    if result.thresholds:
+        columns = map(_right, THRESHOLD_HEADS)
+        thresholds = Table(*columns, title="If PKB_ANSWER_FROM were another")
+        for cells in threshold_cells(result):
+            thresholds.add_row(*cells)
+        console.print(thresholds)
     timings = Table("node", *map(_right, ("median ms", "95th percentile ms")))
     for node, times in result.timings.items():
         timings.add_row(node, f"{times['p50_ms']:.1f}", f"{times['p95_ms']:.1f}")
     console.print(timings)
     for note in result.notes:
         console.print(f"Note: {note}")
-
-
-def print_kinds(result: Result, *, console: Console) -> None:
-    """Print results by kind of question, and where others were lost."""
-    if not result.by_kind:
-        return
-    heads = [name.replace("_", " ") for name in BY_KIND]
-    kind_column = Column("kind of question", overflow="fold", min_width=18)
-    table = Table(kind_column, *map(_right, heads), title="Where right answers are lost")
-    for kind, counts in with_total(result.by_kind).items():
-        table.add_row(kind, *(str(counts[name]) for name in BY_KIND))
-    console.print(table)
-
-
-def print_thresholds(result: Result, *, console: Console) -> None:
-    """Print answer rate and accuracy at several thresholds."""
-    if not result.thresholds:
-        return
-    table = Table(*map(_right, THRESHOLD_HEADS), title="If PKB_ANSWER_FROM were another")
-    for cells in threshold_cells(result):
-        table.add_row(*cells)
-    console.print(table)
 
 
 THRESHOLD_HEADS = ("said from", "said", "right, of what is said", "answered right")
@@ -93,15 +82,15 @@ def print_differences(differences: Sequence[Difference], *, console: Console) ->
     """Print the differences of two configurations, with p-values."""
     names = ("before", "after", "change", "p", "n")
     table = Table("figure", *map(_right, names), title="Paired randomization test")
-    for seen in differences:
-        mark = " *" if seen.p < SIGNIFICANT_BELOW else ""
+    for difference in differences:
+        mark = " *" if difference.p < SIGNIFICANT_BELOW else ""
         table.add_row(
-            seen.label,
-            _number(seen.before),
-            _number(seen.after),
-            f"{seen.change:+.3f}",
-            f"{seen.p:.3f}{mark}",
-            str(seen.n),
+            difference.label,
+            _number(difference.before),
+            _number(difference.after),
+            f"{difference.change:+.3f}",
+            f"{difference.p:.3f}{mark}",
+            str(difference.n),
         )
     console.print(table)
 
@@ -132,21 +121,20 @@ def draw_plots(result: Result) -> dict[str, bytes]:
         plots["recall"] = "Recall at k", _draw_recall
     if result.timings:
         plots["latency"] = "Time by node", _draw_latency
-    return {f"{name}.png": _draw(result, title, draw) for name, (title, draw) in plots.items()}
-
-
-def _draw(result: Result, title: str, draw: Drawing) -> bytes:
     # Without pyplot there is no global state and no display.
     from matplotlib.figure import Figure  # noqa: PLC0415  (it takes half a second to import)
 
-    figure = Figure(figsize=(WIDTH_IN, HEIGHT_IN), dpi=DPI, layout="constrained")
-    axes = figure.subplots()
-    draw(axes, result)
-    axes.set_title(title)
-    axes.grid(alpha=0.3)
-    image = BytesIO()
-    figure.savefig(image, format="png")
-    return image.getvalue()
+    images = {}
+    for name, (title, draw) in plots.items():
+        figure = Figure(figsize=(WIDTH_IN, HEIGHT_IN), dpi=DPI, layout="constrained")
+        axes = figure.subplots()
+        draw(axes, result)
+        axes.set_title(title)
+        axes.grid(alpha=0.3)
+        image = BytesIO()
+        figure.savefig(image, format="png")
+        images[f"{name}.png"] = image.getvalue()
+    return images
 
 
 def _draw_recall(axes: Axes, result: Result) -> None:
@@ -170,10 +158,10 @@ def _confidence_and_right(result: Result) -> tuple[Any, Any]:
 def _draw_reliability(axes: Axes, result: Result) -> None:
     bins = reliability_bins(*_confidence_and_right(result))
     axes.plot([0, 1], [0, 1], color="grey", linestyle="--", linewidth=1)
-    for found in bins:
-        axes.bar(found.low, found.right_share, width=0.1, align="edge", alpha=0.5, color="C0")
-        axes.annotate(f"{found.count}", (found.low + 0.05, found.right_share), ha="center")
-    means = [found.mean_confidence for found in bins], [found.right_share for found in bins]
+    for each in bins:
+        axes.bar(each.low, each.right_share, width=0.1, align="edge", alpha=0.5, color="C0")
+        axes.annotate(f"{each.count}", (each.low + 0.05, each.right_share), ha="center")
+    means = [each.mean_confidence for each in bins], [each.right_share for each in bins]
     axes.plot(*means, "o", color="C1")
     axes.set(xlabel="confidence", ylabel="share of right answers", xlim=(0, 1), ylim=(0, 1.08))
 
@@ -217,8 +205,8 @@ class KeptResult:
 
     @property
     def plots(self) -> list[Path]:
-        found = {path.stem: path for path in sorted(self.folder.glob("*.png"))}
-        return [found[name] for name in PLOTS if name in found]
+        paths = {path.stem: path for path in sorted(self.folder.glob("*.png"))}
+        return [paths[name] for name in PLOTS if name in paths]
 
 
 def results_folder(dataset: str) -> Path:
@@ -228,18 +216,14 @@ def results_folder(dataset: str) -> Path:
 
 def latest_results() -> list[KeptResult]:
     """Return the latest result of each data set, newest first; skip unreadable files."""
-    root = Path(settings.PKB_EVALUATIONS_DIR)
-    kept = [_read_kept(path) for path in sorted(root.glob(f"*/{RESULT_FILE}"))]
-    found = [result for result in kept if result is not None]
-    return sorted(found, key=lambda kept: kept.result.created_at, reverse=True)
-
-
-def _read_kept(path: Path) -> KeptResult | None:
-    try:
-        result = Result.from_json(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return KeptResult(result, path.parent)
+    results = []
+    for path in sorted(Path(settings.PKB_EVALUATIONS_DIR).glob(f"*/{RESULT_FILE}")):
+        try:
+            result = Result.from_json(json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        results.append(KeptResult(result, path.parent))
+    return sorted(results, key=lambda kept: kept.result.created_at, reverse=True)
 
 
 def keep_result(result: Result) -> Path:
@@ -255,9 +239,24 @@ def keep_result(result: Result) -> Path:
 def write_report(result: Result, folder: Path) -> None:
     """Write ``result.json``, ``report.html`` and the PNG files into a folder."""
     plots = draw_plots(result)
+    images = {
+        name.removesuffix(".png").replace("_", " "): b64encode(image).decode()
+        for name, image in plots.items()
+    }
+    counted = with_total(result.by_kind) if result.by_kind else {}
+    kinds = {kind: [counts[name] for name in BY_KIND] for kind, counts in counted.items()}
+    heads = [name.replace("_", " ") for name in BY_KIND]
+    context = {
+        "result": result,
+        "images": images,
+        "kinds": kinds,
+        "kind_heads": heads,
+        "thresholds": threshold_cells(result),
+        "threshold_heads": THRESHOLD_HEADS,
+    }
     files = {
         **plots,
-        REPORT_FILE: render_report(result, plots).encode(),
+        REPORT_FILE: render_to_string("evaluation/report.html", context).encode(),
         RESULT_FILE: json.dumps(result.to_json(), ensure_ascii=False).encode(),
     }
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -267,23 +266,3 @@ def write_report(result: Result, folder: Path) -> None:
         draft = folder / f".{name}.{os.getpid()}"
         draft.write_bytes(content)
         draft.replace(folder / name)
-
-
-def render_report(result: Result, plots: Mapping[str, bytes]) -> str:
-    """Return a self-contained HTML page."""
-    images = {
-        name.removesuffix(".png").replace("_", " "): b64encode(image).decode()
-        for name, image in plots.items()
-    }
-    counted = with_total(result.by_kind) if result.by_kind else {}
-    kinds = {kind: [counts[name] for name in BY_KIND] for kind, counts in counted.items()}
-    heads = [name.replace("_", " ") for name in BY_KIND]
-    told = {
-        "result": result,
-        "images": images,
-        "kinds": kinds,
-        "kind_heads": heads,
-        "thresholds": threshold_cells(result),
-        "threshold_heads": THRESHOLD_HEADS,
-    }
-    return render_to_string("evaluation/report.html", told)

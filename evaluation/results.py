@@ -112,8 +112,8 @@ class Result:
         figures = tuple(Figure(**figure) for figure in stored["figures"])
         thresholds = tuple(map(ThresholdRow.from_json, stored.get("thresholds", ())))
         notes = tuple(stored.get("notes", ()))
-        told = {"figures": figures, "thresholds": thresholds, "notes": notes}
-        return cls(**{**stored, **told})
+        parsed = {"figures": figures, "thresholds": thresholds, "notes": notes}
+        return cls(**{**stored, **parsed})
 
     def figure(self, name: str) -> Figure | None:
         return next((figure for figure in self.figures if figure.name == name), None)

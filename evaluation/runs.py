@@ -1,6 +1,6 @@
 """Run a data set's questions and claims, and record the results."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -16,7 +16,7 @@ from qa.context import QAContext
 from qa.language_model import expand_question, rewrite_question
 from qa.search_passages import search_passages
 from qa.sessions import CONTEXT_MESSAGES, CONTEXT_TOKENS, trim_history
-from qa.types import Answer, Citation, Exchange, Passage, Query
+from qa.types import Citation, Exchange, Passage, Query
 from qa.verify_claim import verify_claim
 
 # Labels of data sets for support and contradiction; all others mean neither.
@@ -45,15 +45,14 @@ def pair_claims(claims: Sequence[Claim], documents: Sequence[GoldDocument]) -> t
     ``label`` or the claim's own.
     """
     corpus = {document.id: document.text for document in documents}
-    return tuple(pair for claim in claims for pair in _pairs_of(claim, corpus))
-
-
-def _pairs_of(claim: Claim, corpus: Mapping[str, str]) -> Iterator[Pair]:
-    for number, evidence in enumerate(claim.evidence):
-        text = _text_of(evidence) or corpus.get(str(evidence.get("doc_id")), "")
-        label = str(evidence.get("label") or claim.label).upper()
-        if text.strip():
-            yield Pair(f"{claim.id}#{number}", claim.text, text, label)
+    pairs = []
+    for claim in claims:
+        for number, evidence in enumerate(claim.evidence):
+            text = _text_of(evidence) or corpus.get(str(evidence.get("doc_id")), "")
+            label = str(evidence.get("label") or claim.label).upper()
+            if text.strip():
+                pairs.append(Pair(f"{claim.id}#{number}", claim.text, text, label))
+    return tuple(pairs)
 
 
 def _text_of(evidence: Mapping[str, Any]) -> str:
@@ -74,13 +73,13 @@ def run_claims(
     """
     observed: dict[str, Observation] = {}
     for count, pair in enumerate(pairs, start=1):
-        found = verify_claim(
+        verified = verify_claim(
             pair.claim, text=pair.text, collection=DEFAULT_COLLECTION, context=context
         )
         is_against = pair.label in CONTRADICTED
-        is_accepted = found.support == "supported"
+        is_accepted = verified.support == "supported"
         observed[pair.id] = {
-            "score": found.score,
+            "score": verified.score,
             "held_up": float(pair.label in SUPPORTED),
             "not_against": float(not is_against),
             "against": float(is_against),
@@ -117,7 +116,7 @@ def run_queries(
     """
     observed: dict[str, Observation] = {}
     for count, query in enumerate(queries, start=1):
-        found = search_passages(
+        search = search_passages(
             Query(
                 query.text,
                 collection=collection.qualified_name,
@@ -131,21 +130,19 @@ def run_queries(
             rerank=True,
             context=context,
         )
-        ranking = _in_order(key for p in found.results for key in ids.get(p.document_id, ()))
+        ranking = list(
+            dict.fromkeys(key for p in search.results for key in ids.get(p.document_id, ()))
+        )
         observed[query.id] = {
             "asked": 1.0,
             **judge_ranking(ranking, query.relevant, k=k),
             "with_gold": float(bool(query.answers)),
-            "passage_rr": _passage_rank(query, found.results, ids),
-            "embed_ms": round(found.embedding_time_ms, 2),
-            "search_ms": round(found.search_time_ms, 2),
+            "passage_rr": _passage_rank(query, search.results, ids),
+            "embed_ms": round(search.embedding_time_ms, 2),
+            "search_ms": round(search.search_time_ms, 2),
         }
         progress(count, len(queries))
     return observed
-
-
-def _in_order(keys: Iterator[str]) -> list[str]:
-    return list(dict.fromkeys(keys))
 
 
 def _passage_rank(query: GoldQuery, passages: Sequence[Passage], ids: Ids) -> float:
@@ -214,31 +211,35 @@ def _recall(history: Sequence[Exchange]) -> list[Exchange]:
 def judge_answer(question: GoldQuestion, answered: AnsweredQuestion, *, ids: Ids) -> Observation:
     """Return the observations of one answer for all metrics."""
     answer = answered.answer
-    given = not answer.abstained
+    is_answered = not answer.abstained
     gold = question.answers if question.is_answerable else ()
     draft = "" if answered.draft is None else answered.draft.text
     wanted = set(question.doc_ids) if question.is_answerable else set()
-    cited_gold = sum(bool(wanted & set(_ids_of(c, ids))) for c in answer.citations)
+    cited_gold = sum(
+        bool(wanted & set(ids.get(c.passage.document_id, ()))) for c in answer.citations
+    )
     is_right = _says(answer.text, gold) if gold else cited_gold > 0
     lost = find_failure_stage(answered, gold) if gold and not is_right else None
     short = answer.text[slice(*answer.short)] if answer.short else ""
+    passages = [citation.passage for citation in answer.citations]
+    passages += [close.passage for close in answer.closest]
     return {
         "asked": 1.0,
         "answerable": float(question.is_answerable),
         "unanswerable": float(not question.is_answerable),
-        "answered": float(given),
-        "refused": float(not given),
-        "drafted": float(given or bool(draft)),
-        "draft_right": float(is_right if given else _says(draft, gold)),
+        "answered": float(is_answered),
+        "refused": float(not is_answered),
+        "drafted": float(is_answered or bool(draft)),
+        "draft_right": float(is_right if is_answered else _says(draft, gold)),
         "unsure": float(answer.kind == "unsure"),
-        "shown": float(_shows(answer, gold)),
+        "shown": float(any(contains_gold(passage.text, gold) for passage in passages)),
         "short_given": float(bool(gold and short)),
         "short_em": exact_match(short, gold),
         "short_f1": token_f1(short, gold),
-        "refused_rightly": float(not given and not question.is_answerable),
-        "refused_answerable": float(not given and question.is_answerable),
+        "refused_rightly": float(not is_answered and not question.is_answerable),
+        "refused_answerable": float(not is_answered and question.is_answerable),
         "with_gold": float(bool(gold)),
-        "given_with_gold": float(given and bool(gold)),
+        "given_with_gold": float(is_answered and bool(gold)),
         "em": exact_match(answer.text, gold),
         "f1": token_f1(answer.text, gold),
         "contains": contains_gold(answer.text, gold),
@@ -262,26 +263,14 @@ def _says(text: str, gold: Sequence[str]) -> bool:
     return bool(contains_gold(text, gold)) or token_f1(text, gold) >= RIGHT_FROM_F1
 
 
-def _shows(answer: Answer, gold: Sequence[str]) -> bool:
-    """Return whether a cited or listed passage contains it."""
-    passages = [citation.passage for citation in answer.citations]
-    passages += [close.passage for close in answer.closest]
-    return any(contains_gold(passage.text, gold) for passage in passages)
-
-
-def _ids_of(citation: Citation, ids: Ids) -> Sequence[str]:
-    return ids.get(citation.passage.document_id, ())
-
-
 def count_altered(citations: Sequence[Citation]) -> int:
     """Return how many quotes differ from their span in the document."""
-    wanted = {citation.passage.document_id for citation in citations}
-    rows = Document.objects.filter(pk__in=wanted).only("raw_text", "content_sha256")
+    cited = {citation.passage.document_id for citation in citations}
+    rows = Document.objects.filter(pk__in=cited).only("raw_text", "content_sha256")
     texts = {(str(row.pk), row.content_sha256): row.raw_text for row in rows}
-    return sum(not _is_verbatim(citation, texts) for citation in citations)
-
-
-def _is_verbatim(citation: Citation, texts: Mapping[tuple[str, str], str]) -> bool:
-    version = citation.passage.document_id, citation.passage.content_sha256
-    text = texts.get(version)
-    return text is not None and text[citation.start_char : citation.end_char] == citation.quote
+    count = 0
+    for citation in citations:
+        text = texts.get((citation.passage.document_id, citation.passage.content_sha256))
+        span = slice(citation.start_char, citation.end_char)
+        count += text is None or text[span] != citation.quote
+    return count

@@ -134,10 +134,10 @@ class SessionAdmin(ReadOnlyAdmin):
     inlines = [MessageInline]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Session]:
-        said = Message.objects.filter(session=OuterRef("pk")).order_by("created_at", "pk")
-        count = said.order_by().values("session").annotate(count=Count("*")).values("count")
+        messages = Message.objects.filter(session=OuterRef("pk")).order_by("created_at", "pk")
+        count = messages.order_by().values("session").annotate(count=Count("*")).values("count")
         return Session.objects.annotate(
-            first=Subquery(said.values("answer__question")[:1]), messages_said=Subquery(count)
+            first=Subquery(messages.values("answer__question")[:1]), messages_said=Subquery(count)
         )
 
     @admin.display(description="first question")

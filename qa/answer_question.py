@@ -71,26 +71,26 @@ def answer_question(
         CollectionNotFound: There is no collection of this name.
         BackendError: A model failed and there is no fallback.
     """
-    found = Collection.objects.get_named(collection)
-    labels = metric_labels(model=found.embedding_model, route=route)
+    stored = Collection.objects.get_named(collection)
+    labels = metric_labels(model=stored.embedding_model, route=route)
     inputs: QAInput = {
         "question": " ".join(question.split()), "history": tuple(history),
         "collection": collection, "tags": tuple(tags), "k": k,
     }  # fmt: skip
     with (
         answering_slot(),
-        measured(answer_requests, answer_latency_ms, model=found.embedding_model, route=route),
+        measured(answer_requests, answer_latency_ms, model=stored.embedding_model, route=route),
         span(Step.ANSWER),
     ):
         started = perf_counter()
-        slot = None if selected_text.strip() else find_slot(inputs, found, context)
+        slot = None if selected_text.strip() else find_slot(inputs, stored, context)
         cached = slot.get() if slot else None
         if slot:
             answer_cache.add(1, {**labels, "found": cached is not None})
         if cached is not None:
-            return _store(_replay_cached(cached, context.listener, started), question, found)
+            return _store(_replay_cached(cached, context.listener, started), question, stored)
         made, is_cacheable = _compute_answer(inputs, context, selected_text)
-        answered = _store(made, question, found)
+        answered = _store(made, question, stored)
         if slot and is_cacheable:
             slot.set(answered)
     if made.draft is not None and made.draft.prompt_tokens:
@@ -99,17 +99,17 @@ def answer_question(
     return answered
 
 
-def _store(made: AnsweredQuestion, question: str, collection: Collection) -> AnsweredQuestion:
+def _store(answered: AnsweredQuestion, question: str, collection: Collection) -> AnsweredQuestion:
     """Store the answer under the question exactly as it was asked."""
-    answer = replace(made.answer, question=question)
+    answer = replace(answered.answer, question=question)
     stored_id = record_answer(
         answer,
         collection=collection,
-        steps=list(made.steps),
-        draft=made.draft,
-        passages=made.passages,
+        steps=list(answered.steps),
+        draft=answered.draft,
+        passages=answered.passages,
     )
-    return replace(made, id=stored_id, answer=answer)
+    return replace(answered, id=stored_id, answer=answer)
 
 
 def _replay_cached(
@@ -131,22 +131,22 @@ def _compute_answer(
     """Compute an answer, and whether it may be cached: no model failed on the way."""
     state, steps = run_graph(inputs, context, selected_text)
     query: Query = state["query"]
-    found: Answer = state["answer"]
+    answer: Answer = state["answer"]
     lacks_phrasings = context.expansion_count > 0 and not query.phrasings
     drafted: VerifiedDraft | None = None if state["intent"].parts else state.get("verified_draft")
     draft = drafted and drafted.written
-    made = AnsweredQuestion(
+    answered = AnsweredQuestion(
         id="",
         answer=add_page_numbers(
-            replace(found, closest=show_units(found.closest, cited=found.citations))
+            replace(answer, closest=show_units(answer.closest, cited=answer.citations))
         ),
         searched=query.text,
         passages=tuple(state.get("passages", ())),
         steps=tuple(steps),
         draft=draft,
     )
-    went_wrong = made.answer.fallback or (draft and draft.note)
-    return made, not (went_wrong or lacks_phrasings)
+    went_wrong = answered.answer.fallback or (draft and draft.note)
+    return answered, not (went_wrong or lacks_phrasings)
 
 
 GraphRun = tuple[dict[str, Any], list[dict[str, Any]]]

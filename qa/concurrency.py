@@ -131,12 +131,11 @@ _Progress = TypeVar("_Progress")
 
 def run_cancellable(work: Callable[[], _Result], *, listener: Listener, is_slow: bool) -> _Result:
     """Return the result of ``work``, like ``run_with_progress`` for work without progress."""
-
-    def work_without_progress(report: Callable[[object], None]) -> _Result:
-        return work()
-
     return run_with_progress(
-        work_without_progress, on_progress=lambda progress: None, listener=listener, is_slow=is_slow
+        lambda report: work(),
+        on_progress=lambda progress: None,
+        listener=listener,
+        is_slow=is_slow,
     )
 
 

@@ -75,8 +75,10 @@ def configuration_sha256(embedding_model: str) -> str:
     return _sha256_of(read_configuration(embedding_model))
 
 
-def _sha256_of(told: Configuration) -> str:
-    return sha256(json.dumps(told._asdict(), sort_keys=True, default=str).encode()).hexdigest()
+def _sha256_of(configuration: Configuration) -> str:
+    return sha256(
+        json.dumps(configuration._asdict(), sort_keys=True, default=str).encode()
+    ).hexdigest()
 
 
 def installation_sha256() -> str:
@@ -89,8 +91,8 @@ def installation_sha256() -> str:
     scans = " ".join(_SCANS.findall(configuration.database))
     decided = _sha256_of(configuration._replace(database=scans))
     server = [settings.VERSION, settings.IS_DEV, settings.PKB_POSTGRES_DIR, *database]
-    told = json.dumps([*server, decided], default=str)
-    return salted_hmac(INSTALLATION_HEADER, told, algorithm="sha256").hexdigest()
+    identity = json.dumps([*server, decided], default=str)
+    return salted_hmac(INSTALLATION_HEADER, identity, algorithm="sha256").hexdigest()
 
 
 def read_configuration(embedding_model: str) -> Configuration:
@@ -117,14 +119,14 @@ def read_configuration(embedding_model: str) -> Configuration:
 def _public_options(spec: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a backend that determine its output, without secrets."""
     options = spec.get("OPTIONS", {})
-    told = {
+    public = {
         name: _CREDENTIALS.sub("", value) if isinstance(value, str) and "://" in value else value
         for name, value in options.items()
         if name not in _OF_THE_MACHINE
         and not isinstance(value, SecretStr)
         and not _SECRET.search(name)
     }
-    return {**spec, "OPTIONS": told}
+    return {**spec, "OPTIONS": public}
 
 
 def _program_sha256() -> str:
@@ -140,10 +142,10 @@ def _program_sha256() -> str:
 def _content_sha256(path: Path) -> str:
     """Hash a file; return an empty text if it was removed."""
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return ""
-    return _hash_file(path, (found.st_ino, found.st_mtime_ns, found.st_size))
+    return _hash_file(path, (status.st_ino, status.st_mtime_ns, status.st_size))
 
 
 @lru_cache(maxsize=32)

@@ -111,16 +111,18 @@ def cite(state: QAState, runtime: Runtime[QAContext]) -> Update:
     """Verify the draft; if nothing of it holds, show the most relevant passages."""
     context, query, passages = runtime.context, state["query"], state["passages"]
     drafted = state["verified_draft"]
-    draft, found = drafted.draft, drafted.verified
+    draft, verified = drafted.draft, drafted.verified
     with span(Step.CITE):
         if draft.answerer == EXTRACTIVE:
             on_text = context.listener.on_text if not state["intent"].parts else _ignore_text
-            found = context.verifier.verify_extract(draft, passages, query=query, on_text=on_text)
-        if found is None:
-            found = context.verifier.abstain(query.text, passages, first=drafted.cited)
+            verified = context.verifier.verify_extract(
+                draft, passages, query=query, on_text=on_text
+            )
+        if verified is None:
+            verified = context.verifier.abstain(query.text, passages, first=drafted.cited)
     fallback = draft.note if draft.is_fallback else ""
-    found = replace(found, fallback=fallback, statements=drafted.statements)
-    return {"answer": _signed(found, state, answerer=draft.answerer)}
+    verified = replace(verified, fallback=fallback, statements=drafted.statements)
+    return {"answer": _signed(verified, state, answerer=draft.answerer)}
 
 
 def _ignore_text(text: str, citation: object) -> None:
@@ -130,11 +132,11 @@ def _ignore_text(text: str, citation: object) -> None:
 def list_documents(state: QAState, runtime: Runtime[QAContext]) -> Update:
     """List the documents that mention a topic, without claiming anything."""
     passages, topic = state["passages"], state["query"].text
-    found = runtime.context.verifier.abstain(topic, passages)
+    abstention = runtime.context.verifier.abstain(topic, passages)
     # A literal mention is worth showing, however unsure the reader is.
-    is_unsure = found.is_unsure or mentions(passages[0], topic)
-    closest = tuple(point_to(close, topic) for close in found.closest)
-    return {"answer": _signed(replace(found, closest=closest, is_unsure=is_unsure), state)}
+    is_unsure = abstention.is_unsure or mentions(passages[0], topic)
+    closest = tuple(point_to(close, topic) for close in abstention.closest)
+    return {"answer": _signed(replace(abstention, closest=closest, is_unsure=is_unsure), state)}
 
 
 def summarize(state: QAState, runtime: Runtime[QAContext]) -> Update:
@@ -146,10 +148,10 @@ def summarize(state: QAState, runtime: Runtime[QAContext]) -> Update:
         if isinstance(runtime.context.retriever, VersionPinnedRetriever):
             runtime.context.retriever.forget_versions()
         sections = _sections(intent, query, retrieve(state, runtime)["candidates"])
-    found = summarize_outline(
+    summary = summarize_outline(
         query.text, sections, answerer=EXTRACTIVE, on_text=runtime.context.listener.on_text
     )
-    return {"answer": _signed(found, state)}
+    return {"answer": _signed(summary, state)}
 
 
 def _sections(intent: Intent, query: Query, candidates: Sequence[Passage]) -> list[Section]:
@@ -208,13 +210,13 @@ def _queries_of(intent: Intent) -> tuple[str, ...]:
     return (intent.text, *intent.parts) if is_comparison else intent.parts
 
 
-def _covers(intent: Intent, found: Answer) -> bool:
-    return bool(found.text) and all(speaks_of(found.text, name) for name in intent.names)
+def _covers(intent: Intent, whole: Answer) -> bool:
+    return bool(whole.text) and all(speaks_of(whole.text, name) for name in intent.names)
 
 
-def _signed(found: Answer, state: QAState, *, answerer: str = EXTRACTIVE) -> Answer:
+def _signed(made: Answer, state: QAState, *, answerer: str = EXTRACTIVE) -> Answer:
     kind = state["intent"].kind
-    return replace(found, question=state["question"], answerer=answerer, intent=kind)
+    return replace(made, question=state["question"], answerer=answerer, intent=kind)
 
 
 def asks_something(state: QAState) -> Literal["retrieve", "abstain"]:

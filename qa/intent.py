@@ -161,8 +161,8 @@ _NAMELESS = frozenset(
 
 def find_document_name(text: str) -> str:
     """Return the name of what to summarize ("Summarize the fire manual"), or ""."""
-    found = _SUMMARY.match(text)
-    name = found["name"].rstrip(" \t.?!") if found else ""
+    match = _SUMMARY.match(text)
+    name = match["name"].rstrip(" \t.?!") if match else ""
     words, _, last = name.rpartition(" ")
     return words.rstrip() if words and last.lower() in {"about", "cover"} else name
 
@@ -215,16 +215,18 @@ def split_question(text: str) -> tuple[str, ...]:
     part. If the first part is a follow-up itself, only the thing it asks for is inserted: "Which
     port does it use and how do I change it?", but "Can I try it and is it free?".
     """
-    asked = [part for part in _SENTENCE_END.split(text) if part.rstrip().endswith(("?", "\uff1f"))]
-    if not asked or not text.rstrip().endswith(asked[-1].rstrip()):
+    questions = [
+        part for part in _SENTENCE_END.split(text) if part.rstrip().endswith(("?", "\uff1f"))
+    ]
+    if not questions or not text.rstrip().endswith(questions[-1].rstrip()):
         return ()
-    told = text[: text.index(asked[0])].strip()
-    parts = [part for sentence in asked for part in _split_sentence(sentence)]
+    context = text[: text.index(questions[0])].strip()
+    parts = [part for sentence in questions for part in _split_sentence(sentence)]
     if not 1 < len(parts) <= MAX_PARTS:
         return ()
     if is_follow_up(parts[0]):
-        found = _ASKED_FOR.match(parts[0])
-        noun = found["noun"] if found else ""
+        match = _ASKED_FOR.match(parts[0])
+        noun = match["noun"] if match else ""
         # "What does it do": words that mean nothing by themselves are no noun.
         is_noun = bool(noun) and len(_content_words(noun)) == len(noun.split())
         the_noun = f"the {noun}" if is_noun else r"\g<0>"
@@ -233,7 +235,7 @@ def split_question(text: str) -> tuple[str, ...]:
     for part in parts:
         completed = complete_follow_up(part, standing)
         standing.append(Exchange(part, completed, ""))
-    return tuple(f"{told} {each.searched}".strip() for each in standing)
+    return tuple(f"{context} {each.searched}".strip() for each in standing)
 
 
 def _split_sentence(sentence: str) -> list[str]:
@@ -363,10 +365,10 @@ def find_topic(question: str) -> str:
 def _insert_topic(question: str, topic: str) -> str:
     """Replace the word that refers to the topic, else append the topic."""
     demonstrative = _DEMONSTRATIVE.search(question)
-    if found := _POSSESSIVE.search(question):
-        (start, end), filled = found.span(), f"{topic}'s"
-    elif found := _PRONOUN.search(question):
-        (start, end), filled = found.span(), topic
+    if match := _POSSESSIVE.search(question):
+        (start, end), filled = match.span(), f"{topic}'s"
+    elif match := _PRONOUN.search(question):
+        (start, end), filled = match.span(), topic
     elif demonstrative and demonstrative["is_last"] is not None:
         (start, end), filled = demonstrative.span("reference"), topic
     else:
@@ -429,14 +431,14 @@ def split_comparison(text: str) -> tuple[Side, ...]:
     "How does a page differ from a ticket?" has two: "What is a page?", "What is a ticket?".
     """
     words = text.rstrip(" .?!\n").split()
-    asked = " ".join(words)
+    question = " ".join(words)
     for form, between in _COMPARISONS if len(words) <= MAX_WORDS else ():
-        found = form.fullmatch(asked)
-        if found is None:
+        match = form.fullmatch(question)
+        if match is None:
             continue
-        names, respect = _split_sides(found["sides"], between)
+        names, respect = _split_sides(match["sides"], between)
         if len(names) > 1 and all(map(_is_side, names)):
-            verb = found.groupdict().get("verb")
+            verb = match.groupdict().get("verb")
             return tuple(Side(name, _ask_of(name, verb, respect)) for name in names)
     return ()
 
@@ -496,5 +498,5 @@ def parse_document_query(text: str) -> str:
     words = text.rstrip(" .?!\n").split()
     if len(words) > MAX_WORDS:
         return ""
-    found = (form.fullmatch(" ".join(words)) for form in _MENTIONS)
-    return next((each["topic"] for each in found if each), "")
+    matches = (form.fullmatch(" ".join(words)) for form in _MENTIONS)
+    return next((each["topic"] for each in matches if each), "")

@@ -50,7 +50,7 @@ class Answer(OwnedModel):
         null=True, blank=True, help_text="what a language model wrote, and what became of it"
     )
     steps = models.JSONField(default=list, help_text="time, ids and scores of each node")
-    # Spans without text: qa.conversations.passages reads it from the documents.
+    # Spans without text: qa.conversations reads it from the documents.
     closest = models.JSONField(default=list, blank=True, help_text="spans that come nearest")
     disagreement = models.JSONField(default=list, blank=True, help_text="spans that say otherwise")
     unanswered = models.JSONField(

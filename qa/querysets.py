@@ -76,20 +76,20 @@ class SessionQuerySet(LockableQuerySet["Session"]):
 
     def listed(self) -> Self:
         """Keep saved conversations, with ``first_question`` and ``question_count``."""
-        said = apps.get_model("qa", "Message").objects.filter(session=OuterRef("pk"))
-        first = said.order_by("created_at", "pk").values("answer__question")[:1]
+        messages = apps.get_model("qa", "Message").objects.filter(session=OuterRef("pk"))
+        first = messages.order_by("created_at", "pk").values("answer__question")[:1]
         # A subquery per shown row: a join would count all rows first.
-        count = said.order_by().values("session").annotate(count=Count("pk")).values("count")
-        rows = self.filter(Exists(said), is_kept=True)
+        count = messages.order_by().values("session").annotate(count=Count("pk")).values("count")
+        rows = self.filter(Exists(messages), is_kept=True)
         return rows.annotate(first_question=Subquery(first), question_count=Subquery(count))
 
     def mentioning(self, text: str) -> Self:
         """Keep those whose name, questions or answers contain a text, in any case."""
-        said = apps.get_model("qa", "Message").objects.filter(
+        messages = apps.get_model("qa", "Message").objects.filter(
             Q(answer__question__icontains=text) | Q(answer__text__icontains=text),
             session=OuterRef("pk"),
         )
-        return self.filter(Q(name__icontains=text) | Exists(said))
+        return self.filter(Q(name__icontains=text) | Exists(messages))
 
 
 # How long an ended stream can be resumed.

@@ -62,14 +62,14 @@ def evaluate_passages(
     wanted = set(gold)
     scores = [passage.score for passage in passages]
     hit = any({p.chunk_id, p.document_id} & wanted for p in passages)
-    found = {
+    metrics = {
         "hit_rate_at_k": float(hit) if wanted else None,
         "mean_score_top1": scores[0] if scores else None,
         "mean_score_topk": sum(scores) / len(scores) if scores else None,
     }
     labels = metric_labels(model=model, route=route)
     instruments = (hit_rate_at_k, mean_score_top1, mean_score_topk)
-    for instrument, value in zip(instruments, found.values(), strict=True):
+    for instrument, value in zip(instruments, metrics.values(), strict=True):
         if value is not None:
             instrument.record(value, labels)
-    return found
+    return metrics

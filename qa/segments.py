@@ -83,10 +83,10 @@ class Segment:
 
 def split_segments(text: str) -> tuple[Segment, ...]:
     """Return the segments of a text, in order; skip list marks without an item."""
-    found = list(_read(text))
-    needs = _find_needs(text, found)
+    segments = list(_read(text))
+    needs = _find_needs(text, segments)
     return tuple(
-        replace(each, needs=each_needs) for each, each_needs in zip(found, needs, strict=True)
+        replace(each, needs=each_needs) for each, each_needs in zip(segments, needs, strict=True)
     )
 
 
@@ -156,21 +156,21 @@ def _kind_of(text: str, start: int, end: int) -> Kind:
     return Kind.ITEM if _ITEM.match(text, start) else Kind.SENTENCE
 
 
-def _find_needs(text: str, found: Sequence[Segment]) -> Iterator[tuple[Span, ...]]:
+def _find_needs(text: str, segments: Sequence[Segment]) -> Iterator[tuple[Span, ...]]:
     """Yield the spans that each segment needs, in order."""
     lead: list[Segment] = []
     opened: list[Segment] = []  # the item that a segment is of, behind those it is nested in
     header: list[Segment] = []
-    for at, segment in enumerate(found):
-        if not continues_list(found, at):
+    for at, segment in enumerate(segments):
+        if not continues_list(segments, at):
             opened = []
-            lead = _lead_of(text, found, at) if segment.kind not in _TABLE else []
+            lead = _lead_of(text, segments, at) if segment.kind not in _TABLE else []
         if segment.begins_item:
             while opened and not _holds(opened[-1], segment):
                 opened.pop()
-        is_below_row = at > 0 and found[at - 1].kind in _TABLE and not segment.begins_block
+        is_below_row = at > 0 and segments[at - 1].kind in _TABLE and not segment.begins_block
         if segment.kind is Kind.ROW and not is_below_row:
-            names_columns = at + 1 < len(found) and found[at + 1].kind is Kind.RULE
+            names_columns = at + 1 < len(segments) and segments[at + 1].kind is Kind.RULE
             header = [segment] if names_columns else []
         is_below = segment.kind is Kind.ROW and header != [segment]
         needs = [*lead, *opened, *(header if is_below else [])]
@@ -179,9 +179,9 @@ def _find_needs(text: str, found: Sequence[Segment]) -> Iterator[tuple[Span, ...
             opened.append(segment)
 
 
-def continues_list(found: Sequence[Segment], at: int) -> bool:
+def continues_list(segments: Sequence[Segment], at: int) -> bool:
     """Return whether a segment is in the same list or table as the one before it."""
-    each, before = found[at], found[at - 1]
+    each, before = segments[at], segments[at - 1]
     if at == 0 or not (each.is_listed and before.is_listed):
         return False
     # An empty line separates a list from a table, and two tables.
@@ -194,36 +194,36 @@ def _holds(item: Segment, other: Segment) -> bool:
     return item.kind is Kind.ITEM and item.start > 0 and item.indent < other.indent
 
 
-def list_start(found: Sequence[Segment], at: int) -> int:
+def list_start(segments: Sequence[Segment], at: int) -> int:
     """Return the index where a segment's list or table begins; its own if it has none."""
-    while continues_list(found, at):
+    while continues_list(segments, at):
         at -= 1
     return at
 
 
-def _lead_of(text: str, found: Sequence[Segment], at: int) -> list[Segment]:
+def _lead_of(text: str, segments: Sequence[Segment], at: int) -> list[Segment]:
     """Return the sentence with a colon, or the line of a name, before a list."""
-    before = found[at - 1] if at else None
-    if before is None or before.kind is Kind.HEADING or before.section != found[at].section:
+    before = segments[at - 1] if at else None
+    if before is None or before.kind is Kind.HEADING or before.section != segments[at].section:
         return []
     piece = text[before.start : before.end]
     if piece.rstrip("*_`\"')").endswith(":"):
         return [before]
-    is_line = before.begins_block and found[at].begins_block and before.kind is Kind.SENTENCE
+    is_line = before.begins_block and segments[at].begins_block and before.kind is Kind.SENTENCE
     names = is_line and len(piece.split()) <= MAX_NAME_WORDS and piece[-1] not in ".!?;,"
     return [before] if names else []
 
 
-def earlier_steps(text: str, found: Sequence[Segment], at: int) -> list[Segment]:
+def earlier_steps(text: str, segments: Sequence[Segment], at: int) -> list[Segment]:
     """Return the numbered steps before a step of its list; none unless all from 1 exist."""
-    own = _STEP.match(text, found[at].start)
-    if found[at].kind is not Kind.ITEM or own is None:
+    own = _STEP.match(text, segments[at].start)
+    if segments[at].kind is not Kind.ITEM or own is None:
         return []
     steps: list[Segment] = []
     wanted = int(own[1]) - 1
-    for each in reversed(found[:at]):
+    for each in reversed(segments[:at]):
         number = _STEP.match(text, each.start) if each.kind is Kind.ITEM else None
-        if number and each.indent == found[at].indent and int(number[1]) == wanted:
+        if number and each.indent == segments[at].indent and int(number[1]) == wanted:
             steps.append(each)
             wanted -= 1
         if wanted == 0 or not each.is_listed:

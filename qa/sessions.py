@@ -111,13 +111,13 @@ def load_history(session: Session, *, most_tokens: int) -> list[Exchange]:
 
 def trim_history(exchanges: Sequence[Exchange], most_tokens: int) -> list[Exchange]:
     """Return the first exchanges that fit the token limit together."""
-    kept = []
+    recent = []
     for exchange in exchanges:
         most_tokens -= count_cl100k_tokens(f"{exchange.question}\n{exchange.answer}")
         if most_tokens < 0:
             break
-        kept.append(exchange)
-    return kept
+        recent.append(exchange)
+    return recent
 
 
 @transaction.atomic

@@ -125,17 +125,9 @@ class Passage:
         return self.source_uri or self.title or self.document_id
 
     @property
-    def title_line(self) -> str:
-        """Return the title as a line before the text, for ranking.
-
-        Before the text it helps a reranker more than after it.
-        """
-        return f"{self.title}\n" if self.title else ""
-
-    @property
     def as_ranked(self) -> str:
-        """Return the text that rerankers read."""
-        return self.title_line + self.text
+        """Return the text that rerankers read; the title helps them more before it than after."""
+        return (f"{self.title}\n" if self.title else "") + self.text
 
     @property
     def breadcrumb(self) -> str:
@@ -268,14 +260,11 @@ class Citation:
     def context(self) -> tuple[int, int]:
         """Return the span of the quote's paragraph or list in its document."""
         text, offset = self.passage.text, self.passage.start_char
-        return _block_around(text, self.start_char - offset, self.end_char - offset, offset)
-
-
-def _block_around(text: str, start: int, end: int, offset: int) -> tuple[int, int]:
-    before, behind = text.rfind(_GAP, 0, start), text.find(_GAP, end)
-    first = 0 if before < 0 else before + len(_GAP)
-    last = len(text) if behind < 0 else behind
-    return offset + first, offset + last
+        before = text.rfind(_GAP, 0, self.start_char - offset)
+        after = text.find(_GAP, self.end_char - offset)
+        first = 0 if before < 0 else before + len(_GAP)
+        last = len(text) if after < 0 else after
+        return offset + first, offset + last
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,8 +62,8 @@ def verify_claim(
         CollectionNotFound: There is no collection of this name.
         BackendError: A model failed.
     """
-    said = _CITATION_MARK.sub(lambda mark: " " * len(mark[0]), claim)  # places stay as they are
-    spans = sentence_spans(said)
+    plain = _CITATION_MARK.sub(lambda mark: " " * len(mark[0]), claim)  # places stay as they are
+    spans = sentence_spans(plain)
     if not spans or len(claim) > MAX_CLAIM_CHARS or len(spans) > MAX_SENTENCES:
         raise InvalidInput(
             f"Must have 1 to {MAX_CLAIM_CHARS} characters and at most {MAX_SENTENCES} sentences.",
@@ -76,12 +76,15 @@ def verify_claim(
     # Judging uses all cores, like answering.
     with answering_slot():
         for start, end in spans:
-            query = Query(said[start:end], collection=collection, tags=tuple(tags))
-            sources = _split(_find_passages(query, context)) if text is None else selected
+            query = Query(plain[start:end], collection=collection, tags=tuple(tags))
+            sources = selected
+            if text is None:
+                passages = context.retrieve(query, limit=context.rerank_count).passages
+                sources = _split(context.rerank(query.text, passages, limit=PASSAGE_COUNT))
             verified.append(_verify_sentence(query.text, start, sources, context))
     return VerifiedClaim(
-        support=min((found.verdict for found, _ in verified), key=_WEAKEST_FIRST.index),
-        score=min(found.score for found, _ in verified),
+        support=min((judged.verdict for judged, _ in verified), key=_WEAKEST_FIRST.index),
+        score=min(judged.score for judged, _ in verified),
         citations=tuple(add_quote_pages(citation for _, citation in verified if citation)),
     )
 
@@ -103,11 +106,6 @@ def passage_of_text(text: str) -> Passage:
     )
 
 
-def _find_passages(query: Query, context: QAContext) -> list[Passage]:
-    found = context.retrieve(query, limit=context.rerank_count).passages
-    return context.rerank(query.text, found, limit=PASSAGE_COUNT)
-
-
 def _split(passages: Sequence[Passage]) -> list[Source]:
     return [(p, start, end) for p in passages for start, end in sentence_spans(p.text)]
 
@@ -118,19 +116,19 @@ def _verify_sentence(
     """Judge one sentence, at offset ``at`` of the claim, by those of the passages."""
     sources = [passage.text[start:end] for passage, start, end in places]
     headings = {line for passage, _, _ in places for line in (passage.title, *passage.heading_path)}
-    found = judge_claim(
+    judged = judge_claim(
         sentence, sources, score=context.verifier.judge.score, headings=sorted(headings)
     )
-    if found.verdict == "unsupported":
-        return found, None
-    passage, start, end = places[found.index]
-    return found, Citation(
-        passage=replace(passage, score=found.score),
-        quote=sources[found.index],
+    if judged.verdict == "unsupported":
+        return judged, None
+    passage, start, end = places[judged.index]
+    return judged, Citation(
+        passage=replace(passage, score=judged.score),
+        quote=sources[judged.index],
         start_char=passage.start_char + start,
         end_char=passage.start_char + end,
         answer_start=at,
         answer_end=at + len(sentence),
-        score=found.score,
-        support=found.verdict,
+        score=judged.score,
+        support=judged.verdict,
     )

@@ -89,8 +89,8 @@ def replace_word(question: str, names: Sequence[str], draw: Random) -> str | Non
     draw.shuffle(ways)
     if draw.random() < NEGATION_SHARE:
         ways.append(_negate)
-    found = (way(question, names, draw) for way in ways)
-    return next((changed for changed in found if changed is not None), None)
+    questions = (way(question, names, draw) for way in ways)
+    return next((changed for changed in questions if changed is not None), None)
 
 
 def _passages(text: str) -> list[str]:
@@ -154,7 +154,7 @@ def _names_by_title(
         for key in question.doc_ids:
             if key in documents:
                 names[_title(documents[key])] |= set(_NAME.findall(question.text))
-    return defaultdict(list, {title: sorted(found) for title, found in names.items()})
+    return defaultdict(list, {title: sorted(title_names) for title, title_names in names.items()})
 
 
 def _title(document: GoldDocument) -> str:
@@ -166,10 +166,10 @@ def _shared_words(left: str, right: str) -> int:
 
 
 def _replace_name(question: str, names: Sequence[str], draw: Random) -> str | None:
-    found = list(_NAME.finditer(question))
-    if not found:
+    matches = list(_NAME.finditer(question))
+    if not matches:
         return None
-    old = draw.choice(found)
+    old = draw.choice(matches)
     length = len(old.group().split())
     others = [
         name
@@ -182,10 +182,10 @@ def _replace_name(question: str, names: Sequence[str], draw: Random) -> str | No
 
 
 def _replace_number(question: str, names: Sequence[str], draw: Random) -> str | None:
-    found = list(_NUMBER.finditer(question))
-    if not found:
+    matches = list(_NUMBER.finditer(question))
+    if not matches:
         return None
-    old = draw.choice(found)
+    old = draw.choice(matches)
     value = int(old.group().replace(",", ""))
     return _put(question, old, str(value + draw.randint(1, max(3, value // 20))))
 
@@ -199,10 +199,10 @@ def _negate(question: str, names: Sequence[str], draw: Random) -> str | None:
 
 
 def _replace_by(question: str, table: Mapping[str, str], draw: Random) -> str | None:
-    found = [match for match in _LOWER_WORD.finditer(question) if match.group() in table]
-    if not found:
+    matches = [match for match in _LOWER_WORD.finditer(question) if match.group() in table]
+    if not matches:
         return None
-    old = draw.choice(found)
+    old = draw.choice(matches)
     return _put(question, old, table[old.group()])
 
 

@@ -328,10 +328,10 @@ def _loss(
     device = mask.device
     wanted = torch.tensor([float(each.row.is_answered) for each in batch], device=device)
     weight = torch.tensor([each.row.weight for each in batch], device=device)
-    asked = (types == 0) & (mask == 1)
+    is_question = (types == 0) & (mask == 1)
     readable = (types == 1) & (mask == 1)
-    asked[:, 0], readable[:, 0] = False, True
-    shares = outputs.question[..., 1].masked_fill(~asked, _OUT).softmax(1)
+    is_question[:, 0], readable[:, 0] = False, True
+    shares = outputs.question[..., 1].masked_fill(~is_question, _OUT).softmax(1)
     pooled = (shares * outputs.question[..., 0]).sum(1)
     places = outputs.span.masked_fill(~readable[..., None], _OUT)
     missed = _missed(places[..., 0], [each.starts for each in batch])

@@ -15,6 +15,7 @@ from qa.answerers.signature import (
     find_mistake,
     is_cut_off,
     keep_guard,
+    predict,
 )
 from qa.grounding.drafts import Verdict
 
@@ -70,10 +71,10 @@ class AnswerProgram(dspy.Module):
         config = {"response_format": answer_schema(passages.ids)} if constrained else {}
         signature = keep_guard(self.predict.signature)
         shown = "\n\n".join(passages.texts)
-        given = {"passages": shown, "question": question, "config": config}
+        inputs = {"passages": shown, "question": question, "config": config}
         with dspy.context(adapter=DraftAdapter()):
             try:
-                prediction = self.predict(signature=signature, **given)
+                prediction = self.predict(signature=signature, **inputs)
                 mistake = find_mistake(prediction.statements, passages)
             except (dspy.AdapterParseError, RecursionError):  # JSON nested too deep is the latter
                 mistake = "the output was not one JSON object with all of the fields"
@@ -81,8 +82,8 @@ class AnswerProgram(dspy.Module):
                 note = dspy.InputField(
                     desc="what was wrong with your last output; do not repeat it"
                 )
-                asked = signature.append("mistake", note, type_=str)
-                prediction = self.predict(signature=asked, mistake=mistake, **given)
+                again = signature.append("mistake", note, type_=str)
+                prediction = self.predict(signature=again, mistake=mistake, **inputs)
         prediction.mistake = mistake
         return prediction
 
@@ -107,28 +108,19 @@ class CheckStatements(dspy.Signature):
     verdicts: list[str] = dspy.OutputField(desc="one for each item, in order")
 
 
-class CheckProgram(dspy.Module):
-    """Maps claims with their evidence to a verdict each."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.predict = dspy.Predict(CheckStatements)
-
-    def forward(self, question: str, items: Sequence[str], constrained: bool = True) -> Any:
-        """Ask with a schema; ask again without it if the server rejects the schema."""
-        numbered = "\n\n".join(f"Item {at}\n{item}" for at, item in enumerate(items, start=1))
-        asked = {"items": numbered, "question": question}
-        if not constrained:
-            return self.predict(**asked)
-        count = len(items)
-        verdicts = {
-            "type": "array",
-            "items": {"type": "string", "enum": list(VERDICTS)},
-            "minItems": count,
-            "maxItems": count,
-        }
-        schema = as_response_format("verdicts", {"verdicts": verdicts})
-        try:
-            return self.predict(**asked, config={"response_format": schema})
-        except dspy.LMInvalidRequestError:  # some OpenAI-like servers
-            return self.predict(**asked)
+def check_statements(question: str, items: Sequence[str], constrained: bool = True) -> Any:
+    """Return a prediction with a verdict on each claim with its evidence."""
+    count = len(items)
+    verdicts = {
+        "type": "array",
+        "items": {"type": "string", "enum": list(VERDICTS)},
+        "minItems": count,
+        "maxItems": count,
+    }
+    return predict(
+        CheckStatements,
+        as_response_format("verdicts", {"verdicts": verdicts}),
+        constrained=constrained,
+        items="\n\n".join(f"Item {at}\n{item}" for at, item in enumerate(items, start=1)),
+        question=question,
+    )

@@ -11,11 +11,11 @@ from typing import Any
 import dspy
 
 from corpus.errors import BackendError, BackendUnavailable
-from qa.answerers.answer_program import VERDICTS, AnswerAdapter, AnswerProgram, CheckProgram
+from qa.answerers.answer_program import VERDICTS, AnswerAdapter, AnswerProgram, check_statements
 from qa.answerers.circuit_breaker import CircuitBreaker
 from qa.answerers.lm_settings import check_remote, find_program
-from qa.answerers.question_programs import PhrasingProgram, clean_phrasings, rewrite_follow_up
-from qa.answerers.remote_engine import RemoteEngine
+from qa.answerers.question_programs import clean_phrasings, phrase_differently, rewrite_follow_up
+from qa.answerers.remote_engine import OnText, RemoteEngine
 from qa.answerers.signature import (
     NumberedPassages,
     number_passages,
@@ -23,7 +23,6 @@ from qa.answerers.signature import (
     read_unfinished,
     read_verdict,
 )
-from qa.answerers.streamed_reply import OnText
 from qa.concurrency import cancellation
 from qa.grounding.drafts import Checked, Claim
 from qa.types import Draft, Exchange, OnDraft, Passage, Query, ignore_draft
@@ -138,17 +137,17 @@ class LMAnswerer:
         items = [f"Evidence: {each.evidence}\nStatement: {each.statement}" for each in claims]
         with dspy.track_usage() as tracker:
             prediction = self.run_program(
-                CheckProgram(), question=question, items=items, constrained=self._is_constrained
+                check_statements, question=question, items=items, constrained=self._is_constrained
             )
-        given = getattr(prediction, "verdicts", None)
-        words = [str(each).strip().lower() for each in given] if isinstance(given, list) else []
+        reply = getattr(prediction, "verdicts", None)
+        words = [str(each).strip().lower() for each in reply] if isinstance(reply, list) else []
         verdicts = tuple(known for word in words for known in VERDICTS if word == known)
         if len(verdicts) != len(claims):
             raise BackendError(f"The language model {self.name} gave no verdict on each statement.")
         return Checked(verdicts, *self._tokens(tracker))
 
     def run_program(self, program: Any, **inputs: Any) -> Any:
-        """Run another DSPy program with this model and its time limit.
+        """Run a function of DSPy predictions with this model and its time limit.
 
         Returns:
             The prediction; None if the model's reply cannot be read.
@@ -217,36 +216,42 @@ class LMAnswerer:
             BackendError: The model fails.
         """
         prediction = self.run_program(
-            PhrasingProgram(), question=question, count=count, constrained=self._is_constrained
+            phrase_differently, question=question, count=count, constrained=self._is_constrained
         )
-        found = getattr(prediction, "phrasings", None)
-        return clean_phrasings(found, question=question, count=count)
+        phrasings = getattr(prediction, "phrasings", None)
+        return clean_phrasings(phrasings, question=question, count=count)
 
     def _draft(self, question: str, passages: Sequence[Passage], on_draft: OnDraft) -> Draft:
-        given = number_passages(passages, most_tokens=self._passage_tokens)
+        numbered = number_passages(passages, most_tokens=self._passage_tokens)
 
         def stream_reply(reply: str) -> None:
             verdict, rows = read_unfinished(reply)
-            if statements := read_statements(rows, given):
+            if statements := read_statements(rows, numbered):
                 on_draft(Draft(statements, self.name, read_verdict(verdict)))
 
         with dspy.track_usage() as tracker:
-            prediction, read_count = self._predict(question, given, stream_reply)
+            prediction, read_count = self._predict(question, numbered, stream_reply)
         prompt_tokens, completion_tokens = self._tokens(tracker)
+        given_count = len(numbered.texts)
+        notes = [f"asked twice: {prediction.mistake}"] if prediction.mistake else []
+        if read_count < given_count:
+            notes.append(f"read {read_count} of {given_count} passages, the context is full")
         return Draft(
-            read_statements(prediction.statements, given),
+            read_statements(prediction.statements, numbered),
             self.name,
             read_verdict(prediction.verdict),
             prompt_tokens=prompt_tokens,
             completion_tokens=completion_tokens,
-            note=_note(prediction.mistake, read_count, len(given.texts)),
+            note="; ".join(notes),
         )
 
     def _tokens(self, tracker: Any) -> tuple[int, int]:
         used = tracker.get_total_tokens().get(self.name, {})
         return used.get("prompt_tokens") or 0, used.get("completion_tokens") or 0
 
-    def _predict(self, question: str, given: NumberedPassages, on_text: OnText) -> tuple[Any, int]:
+    def _predict(
+        self, question: str, numbered: NumberedPassages, on_text: OnText
+    ) -> tuple[Any, int]:
         """Predict from as many passages as fit the model; return their number, too."""
         deadline = time.monotonic() + self._timeout_s
         constrained, streamed = self._is_constrained, self._is_streamed
@@ -255,12 +260,12 @@ class LMAnswerer:
             try:
                 with dspy.context(lm=lm, **_PRIVATE):
                     prediction = self._program(
-                        question=question, passages=given, constrained=constrained
+                        question=question, passages=numbered, constrained=constrained
                     )
             except dspy.ContextWindowExceededError:
-                if len(given.texts) == 1:
+                if len(numbered.texts) == 1:
                     raise
-                given = given.first(len(given.texts) // 2)
+                numbered = numbered.first(len(numbered.texts) // 2)
             except dspy.LMInvalidRequestError as exc:  # some OpenAI-like servers refuse ...
                 if streamed and "stream" in str(exc):
                     streamed = False  # ... to stream
@@ -270,7 +275,7 @@ class LMAnswerer:
                     raise
             else:
                 self._is_constrained, self._is_streamed = constrained, streamed
-                return prediction, len(given.texts)
+                return prediction, len(numbered.texts)
 
     def _lm(self, deadline: float, *, on_text: OnText | None = None) -> Any:
         """Create the LM of one answer, with its deadline."""
@@ -297,17 +302,14 @@ class LMAnswerer:
             yield
             self._circuit.succeeded()
         except dspy.DSPyError as exc:
-            self._note_failure(exc)
+            if not dspy.is_retryable_lm_error(exc):
+                self._circuit.succeeded()  # it is there, and refuses or writes what cannot be read
+            elif not cancellation().is_set():
+                is_timeout = isinstance(exc, dspy.LMTimeoutError)
+                self._circuit.failed(_reason_of(exc), is_timeout=is_timeout)
             raise
         finally:
             self._circuit.abandoned()  # where neither was noted
-
-    def _note_failure(self, exc: Exception) -> None:
-        if not dspy.is_retryable_lm_error(exc):
-            self._circuit.succeeded()  # it is there, and refuses or writes what cannot be read
-        elif not cancellation().is_set():
-            reason = _reason_of(exc)
-            self._circuit.failed(reason, is_timeout=isinstance(exc, dspy.LMTimeoutError))
 
     def _failure(self, exc: Exception) -> BackendError:
         """Return an error in our own words: the server's may hold the key or the prompt."""
@@ -333,10 +335,3 @@ class _EachInTime:
 
 def _reason_of(exc: Exception) -> str:
     return next((text for kind, text in _REASONS if isinstance(exc, kind)), "failed")
-
-
-def _note(mistake: str, read_count: int, given_count: int) -> str:
-    notes = [f"asked twice: {mistake}"] if mistake else []
-    if read_count < given_count:
-        notes.append(f"read {read_count} of {given_count} passages, the context is full")
-    return "; ".join(notes)

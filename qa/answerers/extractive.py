@@ -63,13 +63,13 @@ class ExtractiveAnswerer:
             is_near = answer_logit(passage, reading) > least
             if not is_near or passage.document_id != first.passage.document_id:
                 continue
-            found = _cut(passage, reading, most_words=int(self.most_words * SECOND_SHARE))
-            other = found[-1]
+            quotes = _cut(passage, reading, most_words=int(self.most_words * SECOND_SHARE))
+            other = quotes[-1]
             is_apart = other.end_char <= first.start_char or first.end_char <= other.start_char
             # A sentence in both is one that the document repeats.
             sentences = (other.text[each.start : each.end] for each in split_segments(other.text))
             if is_apart and not any(each in first.text for each in sentences):
-                return found
+                return quotes
         return ()
 
 
@@ -115,19 +115,19 @@ def find_excerpt(text: str, answer: Span, *, most_words: int, list_words: int = 
         list_words: Word limit for a whole list or table with its lead-in, if the answer is in
             it or leads to it.
     """
-    found = _section_around(text, answer)
-    if not found:
+    segments = _section_around(text, answer)
+    if not segments:
         return 0, len(text)
     touched = [
-        at for at, each in enumerate(found) if each.end > answer[0] and each.start < answer[1]
+        at for at, each in enumerate(segments) if each.end > answer[0] and each.start < answer[1]
     ]
-    ahead = sum(each.start < answer[1] for each in found[1:])
+    ahead = sum(each.start < answer[1] for each in segments[1:])
     first, last = (touched[0], touched[-1]) if touched else (ahead, ahead)
-    whole = _list_around(found, first, last) if list_words else None
+    whole = _list_around(segments, first, last) if list_words else None
     if whole is not None and len(text[slice(*whole)].split()) <= list_words:
         return whole
-    first, last = _grow(text, found, first, last, most_words=most_words)
-    return found[first].start, found[last].end
+    first, last = _grow(text, segments, first, last, most_words=most_words)
+    return segments[first].start, segments[last].end
 
 
 def find_needs(text: str, excerpt: Span, *, most_words: int) -> list[Span]:
@@ -139,12 +139,12 @@ def find_needs(text: str, excerpt: Span, *, most_words: int) -> list[Span]:
     Args:
         most_words: Of the excerpt and what it needs.
     """
-    found = _section_around(text, excerpt)
-    at = next((at for at, each in enumerate(found) if each.start == excerpt[0]), None)
-    if at is None or not found[at].begins_item:
+    segments = _section_around(text, excerpt)
+    at = next((at for at, each in enumerate(segments) if each.start == excerpt[0]), None)
+    if at is None or not segments[at].begins_item:
         return []
-    needs = list(found[at].needs)
-    steps = [each.span for each in earlier_steps(text, found, at)]
+    needs = list(segments[at].needs)
+    steps = [each.span for each in earlier_steps(text, segments, at)]
 
     def has_room(spans: Sequence[Span]) -> bool:
         return sum(len(text[slice(*each)].split()) for each in [*spans, excerpt]) <= most_words
@@ -157,70 +157,70 @@ def find_needs(text: str, excerpt: Span, *, most_words: int) -> list[Span]:
 
 
 def _grow(
-    text: str, found: Sequence[Segment], first: int, last: int, *, most_words: int
+    text: str, segments: Sequence[Segment], first: int, last: int, *, most_words: int
 ) -> tuple[int, int]:
     """Extend a range of segments by the segments it needs, then up to the word limit."""
 
     def has_room(start: int, end: int, *, words: int = most_words) -> bool:
-        fits = start >= 0 and end < len(found)
-        return fits and len(text[found[start].start : found[end].end].split()) <= words
+        fits = start >= 0 and end < len(segments)
+        return fits and len(text[segments[start].start : segments[end].end].split()) <= words
 
     def is_rule(at: int) -> bool:
-        return 0 < at < len(found) and found[at].kind is Kind.RULE
+        return 0 < at < len(segments) and segments[at].kind is Kind.RULE
 
     needed = most_words + NEEDED_WORDS
-    if found[first].refers_back and has_room(first - 1, last, words=needed):
+    if segments[first].refers_back and has_room(first - 1, last, words=needed):
         first -= 1
-    if found[last].is_lead_in and has_room(first, last + 1, words=needed):
+    if segments[last].is_lead_in and has_room(first, last + 1, words=needed):
         last += 1
     names_columns = is_rule(last) or is_rule(last + 1)
     if is_rule(first - 1) and has_room(first - 2, last, words=needed):
         first -= 1
     if is_rule(first):
         first -= 1
-    is_item = found[first].is_listed and not names_columns
+    is_item = segments[first].is_listed and not names_columns
     end = last
-    while has_room(first, end + 1) and not (is_item and found[end + 1].begins_item):
+    while has_room(first, end + 1) and not (is_item and segments[end + 1].begins_item):
         end += 1
     # Drop a lead-in or table header if what it introduces does not fit.
-    while end > last and (found[end].is_lead_in or is_rule(end) or is_rule(end + 1)):
+    while end > last and (segments[end].is_lead_in or is_rule(end) or is_rule(end + 1)):
         end -= 1
     last = end
-    while has_room(first - 1, last) and not _is_neighbor(found, first - 1):
+    while has_room(first - 1, last) and not _is_neighbor(segments, first - 1):
         first -= 1
     return first, last
 
 
-def _is_neighbor(found: Sequence[Segment], at: int) -> bool:
+def _is_neighbor(segments: Sequence[Segment], at: int) -> bool:
     """Return whether a segment belongs to another item, or a table ends before it."""
-    if found[at].kind in {Kind.ROW, Kind.RULE}:
+    if segments[at].kind in {Kind.ROW, Kind.RULE}:
         return True
-    return found[at + 1].begins_item and found[at].is_listed
+    return segments[at + 1].begins_item and segments[at].is_listed
 
 
-def _list_around(found: Sequence[Segment], first: int, last: int) -> Span | None:
+def _list_around(segments: Sequence[Segment], first: int, last: int) -> Span | None:
     """Return the list or table that segments belong to or introduce, with its lead-in."""
-    at = next((at for at in range(first, last + 1) if found[at].is_listed), last + 1)
-    while at < len(found) and not found[at].is_listed:
-        if found[at].begins_block:
+    at = next((at for at in range(first, last + 1) if segments[at].is_listed), last + 1)
+    while at < len(segments) and not segments[at].is_listed:
+        if segments[at].begins_block:
             return None
         at += 1
-    if at == len(found):
+    if at == len(segments):
         return None
-    begin, end = list_start(found, at), max(at, last)
-    while end + 1 < len(found) and continues_list(found, end + 1):
+    begin, end = list_start(segments, at), max(at, last)
+    while end + 1 < len(segments) and continues_list(segments, end + 1):
         end += 1
-    return found[min(first, _first_leading(found, begin))].start, found[end].end
+    return segments[min(first, _first_leading(segments, begin))].start, segments[end].end
 
 
-def _first_leading(found: Sequence[Segment], begin: int) -> int:
+def _first_leading(segments: Sequence[Segment], begin: int) -> int:
     """Return the index of a list's lead-in: a sentence with a colon, or a paragraph."""
     if begin == 0 or (
-        found[begin].kind in {Kind.ROW, Kind.RULE} and not found[begin - 1].is_lead_in
+        segments[begin].kind in {Kind.ROW, Kind.RULE} and not segments[begin - 1].is_lead_in
     ):
         return begin
     at = begin - 1
-    while not found[begin - 1].is_lead_in and at > 0 and not found[at].begins_block:
+    while not segments[begin - 1].is_lead_in and at > 0 and not segments[at].begins_block:
         at -= 1
     return at
 
@@ -230,9 +230,9 @@ def _section_around(text: str, answer: Span) -> list[Segment]:
 
     If the answer is in a heading, return the segments after it: a heading names a topic only.
     """
-    said = [each for each in split_segments(text) if each.kind is not Kind.HEADING]
-    reaching = next((each for each in said if each.end > answer[0]), said[-1] if said else None)
-    if reaching is None:
+    segments = [each for each in split_segments(text) if each.kind is not Kind.HEADING]
+    if not segments:
         return []
     # Skip a section that ends before the answer.
-    return [each for each in said if each.section == reaching.section]
+    reaching = next((each for each in segments if each.end > answer[0]), segments[-1])
+    return [each for each in segments if each.section == reaching.section]

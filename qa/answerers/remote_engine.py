@@ -6,7 +6,9 @@ it also reads the environment and keeps the key among the LM's arguments.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from types import TracebackType
@@ -15,10 +17,14 @@ from typing import Any, Self
 from dspy import lm15
 
 from qa.answerers.lm_settings import DIALECTS
-from qa.answerers.streamed_reply import OnText, collect_reply
 from qa.concurrency import cancellation
 
+OnText = Callable[[str], None]
+"""Receives the text of a reply, as far as it is written."""
+
 CONNECT_TIMEOUT_S = 10.0
+# About ten times the longest draft; each call of an ``OnText`` passes the whole text again.
+MAX_STREAMED_CHARS = 20_000
 MAX_REPLY_BYTES = 2 * 2**20
 EVENT_STREAM = "text/event-stream"
 FIRST_FAILURE = 400
@@ -30,7 +36,10 @@ class RemoteEngine:
     def __init__(self, model: str, *, api_base: str = "", api_key: str = "") -> None:
         """Use ``openai/...`` or ``ollama_chat/...`` at ``api_base``, the server's root URL."""
         prefix, _, self._model = model.partition("/")
-        address = {"base_url": _base_url(prefix, api_base)} if api_base else {}
+        root = api_base.rstrip("/")
+        if prefix == "ollama_chat" and root and not root.endswith("/v1"):
+            root = f"{root}/v1"  # Ollama's own API is at the root, the OpenAI-compatible one here
+        address = {"base_url": root} if api_base else {}
         key = api_key or "none"  # servers without keys still expect the header
         self._make_engine = partial(
             lm15.OpenAIChatLM, api_key=key, compat=DIALECTS[prefix], **address
@@ -45,16 +54,14 @@ class RemoteEngine:
         Args:
             on_text: Called with each reply while it is being written; without it, none is.
         """
-        bounded = object.__new__(type(self))
-        bounded.__dict__.update(self.__dict__, _deadline=deadline, _on_text=on_text)
+        bounded = copy(self)
+        bounded._deadline, bounded._on_text = deadline, on_text
         return bounded
 
     def with_key(self, api_key: str) -> Self:
         """Return an engine for the same server and model that sends this key."""
-        keyed = object.__new__(type(self))
-        keyed.__dict__.update(
-            self.__dict__, _make_engine=partial(self._make_engine, api_key=api_key)
-        )
+        keyed = copy(self)
+        keyed._make_engine = partial(self._make_engine, api_key=api_key)
         return keyed
 
     def load(self) -> None:
@@ -62,25 +69,23 @@ class RemoteEngine:
 
     def complete(self, request: Any) -> Any:
         """Return the ``lm15.Response`` to one ``lm15.Request``."""
-        asked = replace(request, model=self._model)
+        own_request = replace(request, model=self._model)
         transport = _TimedTransport(self._transport, self._deadline)
         try:
             if self._on_text is None:
-                return self._make_engine(transport=transport).complete(asked)
-            return self._stream_reply(asked, transport, self._on_text)
+                return self._make_engine(transport=transport).complete(own_request)
+            streaming = self._make_engine(transport=_StreamsOnly(transport))
+            try:
+                events = _forward_text(streaming.stream(own_request), self._on_text)
+                return lm15.materialize_response(events, own_request)
+            except _NotStreamed as reply:  # some OpenAI-like servers do not know of streams
+                return self._make_engine(transport=_Given(reply.response)).complete(own_request)
         except lm15.StreamAssemblyError as exc:
             raise lm15.TransportError("the reply broke off") from exc
         except lm15.TransportError as exc:
             if time.monotonic() < self._deadline:
                 raise
             raise lm15.TimeoutError("no reply by the deadline") from exc
-
-    def _stream_reply(self, request: Any, transport: "_TimedTransport", on_text: OnText) -> Any:
-        streaming = self._make_engine(transport=_StreamsOnly(transport))
-        try:
-            return collect_reply(streaming.stream(request), request, on_text=on_text)
-        except _NotStreamed as found:  # some OpenAI-like servers do not know of streams
-            return self._make_engine(transport=_Given(found.response)).complete(request)
 
     def stream(self, request: Any) -> Iterator[Any]:
         engine = self._make_engine(transport=_TimedTransport(self._transport, self._deadline))
@@ -90,11 +95,16 @@ class RemoteEngine:
         self._transport.close()
 
 
-def _base_url(prefix: str, api_base: str) -> str:
-    root = api_base.rstrip("/")
-    if prefix == "ollama_chat" and not root.endswith("/v1"):
-        return f"{root}/v1"  # Ollama's own API is at the root, the OpenAI-compatible one here
-    return root
+def _forward_text(events: Any, on_text: OnText) -> Iterator[Any]:
+    """Yield the events of a stream, and report its text."""
+    text = ""
+    with closing(events):
+        for event in events:
+            if event.type == "delta" and event.delta.type == "text":
+                text += event.delta.text
+                if len(text) <= MAX_STREAMED_CHARS:
+                    on_text(text)
+            yield event
 
 
 class _TimedTransport:
@@ -123,7 +133,9 @@ class _StreamsOnly:
 
     def stream(self, request: Any) -> "_TimedResponse":
         response = self._inner.stream(request)
-        if response.status < FIRST_FAILURE and not response.is_stream:
+        kinds = [value for name, value in response.headers if name.lower() == "content-type"]
+        is_stream = any(kind.lower().startswith(EVENT_STREAM) for kind in kinds)
+        if response.status < FIRST_FAILURE and not is_stream:
             raise _NotStreamed(response)
         return response
 
@@ -152,11 +164,6 @@ class _TimedResponse:
         self.reason = inner.reason
         self.headers = inner.headers
         self.http_version = inner.http_version
-
-    @property
-    def is_stream(self) -> bool:
-        kinds = [value for name, value in self.headers if name.lower() == "content-type"]
-        return any(kind.lower().startswith(EVENT_STREAM) for kind in kinds)
 
     def __enter__(self) -> Self:
         return self

@@ -6,6 +6,7 @@ Passages are shown as numbered segments; a statement in the reply cites them by 
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -100,8 +101,8 @@ class NumberedPassages:
 
     def first(self, count: int) -> "NumberedPassages":
         """Return the first ``count`` passages."""
-        kept = {k: q for k, q in self.quotes.items() if int(k[1:].partition(".")[0]) <= count}
-        return NumberedPassages(self.texts[:count], kept)
+        quotes = {k: q for k, q in self.quotes.items() if int(k[1:].partition(".")[0]) <= count}
+        return NumberedPassages(self.texts[:count], quotes)
 
 
 def number_passages(
@@ -116,9 +117,8 @@ def number_passages(
     quotes: dict[str, Quote] = {}
     char_count = 0
     for number, passage in enumerate(passages, start=1):
-        named = {
-            f"S{number}.{at}": segment for at, segment in enumerate(_shown(passage.text), start=1)
-        }
+        segments = [each for each in split_segments(passage.text) if each.kind is not Kind.RULE]
+        named = {f"S{number}.{at}": segment for at, segment in enumerate(segments, start=1)}
         place = f" ({passage.breadcrumb})" if passage.breadcrumb else ""
         lines = [f"{key} {_show(passage.text, each)}" for key, each in named.items()]
         text = "\n".join([f"S{number}{place}", *lines])
@@ -137,13 +137,9 @@ def number_passages(
 
 def _show(text: str, segment: Segment) -> str:
     """Return a segment as one line, indented if nested; code stays unchanged."""
-    said = text[slice(*segment.span)]
+    line = text[slice(*segment.span)]
     is_code = segment.kind is Kind.CODE
-    return " " * segment.indent + (said if is_code else " ".join(said.split()))
-
-
-def _shown(text: str) -> list[Segment]:
-    return [each for each in split_segments(text) if each.kind is not Kind.RULE]
+    return " " * segment.indent + (line if is_code else " ".join(line.split()))
 
 
 def keep_guard(signature: Any) -> Any:
@@ -182,6 +178,17 @@ def _object(fields: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def predict(
+    signature: Any, schema: dict[str, Any], *, constrained: bool = True, **inputs: Any
+) -> Any:
+    """Ask with a response format; ask again without it if the server rejects it."""
+    program = dspy.Predict(signature)
+    if constrained:
+        with suppress(dspy.LMInvalidRequestError):  # some OpenAI-like servers
+            return program(**inputs, config={"response_format": schema})
+    return program(**inputs)
+
+
 def find_mistake(statements: object, numbered: NumberedPassages) -> str:
     """Return what is wrong with the reply's sources, for the model to read; empty if nothing."""
     rows = [row for row in _rows(statements) if _read_text(row)]
@@ -199,14 +206,14 @@ def read_statements(statements: object, numbered: NumberedPassages) -> tuple[Sta
 
     Unknown segment ids are dropped, and so are statements that say there is no answer.
     """
-    found = []
+    read = []
     for row in _rows(statements)[:MAX_STATEMENTS]:
         text = _read_text(row)
         if text:
             keys = dict.fromkeys(_read_ids(row.get("sources")))
             quotes = tuple(numbered.quotes[key] for key in keys if key in numbered.quotes)
-            found.append(Statement(text, quotes))
-    return tuple(found)
+            read.append(Statement(text, quotes))
+    return tuple(read)
 
 
 def read_verdict(value: object) -> Literal["yes", "no", ""]:
@@ -247,8 +254,8 @@ def is_cut_off(reply: str) -> bool:
 
 def _rows(statements: object) -> list[Mapping[str, Any]]:
     rows = statements if isinstance(statements, list | tuple) else []
-    found = [row.model_dump() if isinstance(row, BaseModel) else row for row in rows]
-    return [row for row in found if isinstance(row, Mapping)]
+    read = [row.model_dump() if isinstance(row, BaseModel) else row for row in rows]
+    return [row for row in read if isinstance(row, Mapping)]
 
 
 def _read_text(row: Mapping[str, Any]) -> str:

@@ -284,12 +284,12 @@ def _find_short(text: str, citations: Sequence[Citation]) -> tuple[int, int] | N
 
     None if the words do not name one thing.
     """
-    read = likeliest_first([citation.passage for citation in citations])
-    if not read or read[0][1].margin < SHORT_FROM:
+    readings = likeliest_first([citation.passage for citation in citations])
+    if not readings or readings[0][1].margin < SHORT_FROM:
         return None
-    if not _is_one_thing(*read[0]):
+    if not _is_one_thing(*readings[0]):
         return None
-    passage, reading = read[0]
+    passage, reading = readings[0]
     start, end = reading.start + passage.start_char, reading.end + passage.start_char
     for citation in citations:
         if citation.passage.chunk_id != passage.chunk_id:

@@ -41,8 +41,10 @@ class Calibration:
 
     def estimate(self, evidence: Evidence) -> float:
         """Return the probability, in [0, 1]."""
-        told = asdict(evidence)
-        return sigmoid(self.intercept + sum(self.weights[name] * told[name] for name in FEATURES))
+        features = asdict(evidence)
+        return sigmoid(
+            self.intercept + sum(self.weights[name] * features[name] for name in FEATURES)
+        )
 
 
 # A draft's confidence where ``calibrate --lm`` was not run for the model. That a model which knows
@@ -80,11 +82,11 @@ def answer_logit(passage: Passage, reading: Reading) -> float:
 def write_calibration(path: Path, reader: str, calibration: Calibration) -> None:
     """Write a reader's calibration to the file and keep those of other readers."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        stored = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     except ValueError:
-        found = {}
-    kept = found if isinstance(found, dict) else {}
-    text = json.dumps({**kept, reader: asdict(calibration)}, indent=2, sort_keys=True)
+        stored = {}
+    calibrations = stored if isinstance(stored, dict) else {}
+    text = json.dumps({**calibrations, reader: asdict(calibration)}, indent=2, sort_keys=True)
     path.write_text(text + "\n", encoding="utf-8")
 
 

@@ -25,11 +25,11 @@ _MAX_SHARED = 2
 
 def falsify(text: str) -> str:
     """Return the text with another number or negated; empty if neither is possible."""
-    found = _NUMBER.search(text)
-    if found:
-        return f"{text[: found.start()]}{int(float(found[0])) + _OFF_BY}{text[found.end() :]}"
-    stated = (verb for verb in _AUXILIARY.finditer(text) if not _is_asked(text[verb.end() :]))
-    verb = next(stated, None)
+    number = _NUMBER.search(text)
+    if number:
+        return f"{text[: number.start()]}{int(float(number[0])) + _OFF_BY}{text[number.end() :]}"
+    verbs = (verb for verb in _AUXILIARY.finditer(text) if not _is_asked(text[verb.end() :]))
+    verb = next(verbs, None)
     if verb is None:
         return ""
     turned = verb[1] if verb[2] else f"{verb[1]} not"

@@ -91,7 +91,7 @@ def find_disagreement(
         chances: By chunk id, the probability that the passage answers, as if it ranked first.
         answer_from: Passages with a lower probability are ignored.
     """
-    quoted = [stated for citation in citations if (stated := _read_quoted(citation))]
+    quoted = [sentences for citation in citations if (sentences := _read_quoted(citation))]
     cited = {citation.passage.chunk_id for citation in citations}
     others = [passage for passage in passages if passage.chunk_id not in cited]
     return newest_first(
@@ -99,8 +99,8 @@ def find_disagreement(
     )
 
 
-def newest_first(found: Iterable[ClosePassage]) -> tuple[ClosePassage, ...]:
-    return tuple(sorted(found, key=lambda close: close.passage.document_date, reverse=True))
+def newest_first(passages: Iterable[ClosePassage]) -> tuple[ClosePassage, ...]:
+    return tuple(sorted(passages, key=lambda close: close.passage.document_date, reverse=True))
 
 
 def find_disagreeing(
@@ -113,10 +113,10 @@ def find_disagreeing(
 ) -> list[ClosePassage]:
     """Return the passages that disagree with the quoted one, in their order."""
     others = [
-        stated
+        sentences
         for passage in passages
         if chances.get(passage.chunk_id, 0.0) >= answer_from
-        if (stated := read_statement(passage)) is not None
+        if (sentences := read_statement(passage)) is not None
     ]
     return [
         other.show(chances[other.passage.chunk_id])
@@ -138,12 +138,12 @@ def disagree(question: str, one: MarkedSentences, other: MarkedSentences) -> boo
 
 def _read_quoted(citation: Citation) -> MarkedSentences | None:
     """Return the quoted sentences if they contain the marked words."""
-    stated = read_statement(citation.passage)
-    if stated is None:
+    sentences = read_statement(citation.passage)
+    if sentences is None:
         return None
     offset = citation.passage.start_char
-    start, end = stated.reading.start + offset, stated.reading.end + offset
-    return stated if citation.start_char <= start and end <= citation.end_char else None
+    start, end = sentences.reading.start + offset, sentences.reading.end + offset
+    return sentences if citation.start_char <= start and end <= citation.end_char else None
 
 
 def read_statement(passage: Passage) -> MarkedSentences | None:
@@ -194,12 +194,14 @@ def _is_copy(one: MarkedSentences, other: MarkedSentences) -> bool:
 def _shares_matter(question: str, one: MarkedSentences, other: MarkedSentences) -> bool:
     """Return whether the sentences share many words, or the words of the question."""
     matter, other_matter = (_matter(each.around) for each in (one, other))
-    asked, shared = _matter(read_words(question)), matter & other_matter
+    topic, shared = _matter(read_words(question)), matter & other_matter
     is_alike = len(shared) >= SHARED_FROM * min(len(matter), len(other_matter))
-    if is_alike and (len(shared) >= MIN_SHARED or shared & asked):
+    if is_alike and (len(shared) >= MIN_SHARED or shared & topic):
         return True
-    told = asked & shared
-    return told == asked & (matter | other_matter) and len(told) >= max(1, ASKED_FROM * len(asked))
+    shared_topic = topic & shared
+    return shared_topic == topic & (matter | other_matter) and len(shared_topic) >= max(
+        1, ASKED_FROM * len(topic)
+    )
 
 
 def _matter(words: Sequence[Word]) -> set[str]:
@@ -218,36 +220,25 @@ def _differs(one: MarkedSentences, other: MarkedSentences, *, is_copy: bool) -> 
     """Return whether the values are of one kind and not equal."""
     numbers, others = _numbers(one), _numbers(other)
     if numbers and others:
-        return _differ_as_numbers(one, other, numbers, others, is_copy=is_copy)
+        if not _have_one_unit(numbers, others):
+            return False
+        values, other_values = {n.value for n in numbers}, {n.value for n in others}
+        months, other_months = _months(one.value), _months(other.value)
+        if months and other_months and months.isdisjoint(other_months):
+            return True
+        if values <= other_values or other_values <= values:
+            return False
+        return is_copy or not any(_may_be_rounded(a, b) for a in values for b in other_values)
     if numbers or others:
         return False
     return _differ_in_a_word(one, other) if is_copy else _differ_as_names(one, other)
 
 
-def _numbers(stated: MarkedSentences) -> list[Number]:
+def _numbers(sentences: MarkedSentences) -> list[Number]:
     """Return the marked numbers, except those of "once a week"."""
-    numbers = read_numbers(stated.value)
-    is_period = any(word.stem in PERIODS for word in stated.value)
+    numbers = read_numbers(sentences.value)
+    is_period = any(word.stem in PERIODS for word in sentences.value)
     return [] if is_period and all(number.is_loose for number in numbers) else numbers
-
-
-def _differ_as_numbers(
-    one: MarkedSentences,
-    other: MarkedSentences,
-    numbers: Sequence[Number],
-    others: Sequence[Number],
-    *,
-    is_copy: bool,
-) -> bool:
-    if not _have_one_unit(numbers, others):
-        return False
-    values, other_values = {n.value for n in numbers}, {n.value for n in others}
-    months, other_months = _months(one.value), _months(other.value)
-    if months and other_months and months.isdisjoint(other_months):
-        return True
-    if values <= other_values or other_values <= values:
-        return False
-    return is_copy or not any(_may_be_rounded(a, b) for a in values for b in other_values)
 
 
 def _have_one_unit(numbers: Sequence[Number], others: Sequence[Number]) -> bool:
@@ -266,8 +257,8 @@ def _may_be_rounded(value: Decimal, other: Decimal) -> bool:
     is_whole = precise == precise.to_integral_value()
     if is_whole and abs(precise) < ROUNDED_FROM:
         return False
-    kept = len(_digits(rounded))
-    return Decimal(f"{precise:.{kept - 1}e}") == rounded
+    digit_count = len(_digits(rounded))
+    return Decimal(f"{precise:.{digit_count - 1}e}") == rounded
 
 
 def _digits(value: Decimal) -> str:
@@ -286,10 +277,10 @@ def _differ_in_a_word(one: MarkedSentences, other: MarkedSentences) -> bool:
     return are_named and not _abbreviates(values, others)
 
 
-def _is_named(stated: MarkedSentences, words: Sequence[Word]) -> bool:
+def _is_named(sentences: MarkedSentences, words: Sequence[Word]) -> bool:
     """Return whether a word is a name, also at the start of a sentence."""
-    first = stated.passage.text[stated.reading.start]
-    begins = bool(words) and words[0] == stated.value[0] and first.isupper()
+    first = sentences.passage.text[sentences.reading.start]
+    begins = bool(words) and words[0] == sentences.value[0] and first.isupper()
     return begins or _has_name(words)
 
 
@@ -347,13 +338,20 @@ def prefer_newest(
     if chances[read[0].chunk_id] < answer_from:
         return list(passages)
     newest = read[0]
-    while stated := read_statement(newest):
+    while sentences := read_statement(newest):
         newer = [each for each in read if _is_newer(each, newest)]
-        found = find_disagreeing(question, [stated], newer, chances, answer_from=answer_from)
-        if not found:
+        disagreeing = find_disagreeing(
+            question, [sentences], newer, chances, answer_from=answer_from
+        )
+        if not disagreeing:
             break
-        newest = max((close.passage for close in found), key=lambda each: each.document_date)
-    return list(passages) if newest is read[0] else _move_before(passages, newest, read[0])
+        newest = max((close.passage for close in disagreeing), key=lambda each: each.document_date)
+    if newest is read[0]:
+        return list(passages)
+    rest = [each for each in passages if each.chunk_id != newest.chunk_id]
+    place = rest.index(read[0])
+    moved = replace(newest, score=read[0].score, is_newest=True)
+    return [*rest[:place], moved, *rest[place:]]
 
 
 def describe_disagreement(dates: Iterable[str]) -> str:
@@ -370,9 +368,3 @@ def _is_newer(passage: Passage, other: Passage) -> bool:
     """Return whether its date is after the other's; a date within an imprecise one is not."""
     known = min(len(passage.document_date), len(other.document_date))
     return passage.document_date[:known] > other.document_date[:known]
-
-
-def _move_before(passages: Sequence[Passage], moved: Passage, other: Passage) -> list[Passage]:
-    rest = [each for each in passages if each.chunk_id != moved.chunk_id]
-    place = rest.index(other)
-    return [*rest[:place], replace(moved, score=other.score, is_newest=True), *rest[place:]]

@@ -127,7 +127,15 @@ class StreamingVerifier:
         if fresh and not self.is_untrusted:
             self._verify(fresh, draft.verdict)
         if self.is_untrusted:
-            self.outcomes = [_untrusted(statement) for statement in draft.statements]
+            self.outcomes = [
+                VerifiedStatement(
+                    statement.text,
+                    _quoted(statement),
+                    "dropped",
+                    "the model takes false statements for true",
+                )
+                for statement in draft.statements
+            ]
 
     def accepts_refusal(self, extract: Draft) -> bool:
         """Return whether to accept that a model drafted nothing.
@@ -153,8 +161,9 @@ class StreamingVerifier:
     def _verify(self, statements: Sequence[Statement], yes_or_no: str) -> None:
         self._read_cited(statements)
         texts = [statement.text for statement in statements]
-        if yes_or_no and not self.outcomes and not self._is_rewritten:
-            texts[0] = _with_verdict(yes_or_no, texts[0])
+        is_first = not self.outcomes and not self._is_rewritten
+        if yes_or_no and is_first and not _VERDICT.match(texts[0]):
+            texts[0] = f"{yes_or_no.capitalize()}. {texts[0]}"
         judged = self._check(texts, statements)
         if not self.is_untrusted:
             for text, statement, (how, reason) in zip(texts, statements, judged, strict=True):
@@ -187,21 +196,27 @@ class StreamingVerifier:
         The first check includes the controls. A model that could not check is not asked again.
         """
         evidence = [_evidence_of(statement) for statement in statements]
-        claims = [Claim(text, given) for text, given in zip(texts, evidence, strict=False)]
+        claims = [
+            Claim(text, text_evidence) for text, text_evidence in zip(texts, evidence, strict=False)
+        ]
         controls = [] if self._has_passed else list(self._controls(statements))
         # Shuffled, but the same each time the question is asked.
         order = sorted(
             range(len(claims) + len(controls)),
             key=lambda at: sha256(f"{at}{self.question}".encode()).digest(),
         )
-        asked = [*claims, *(claim for claim, _ in controls)]
-        found = None if self._cannot_check else self.check(self.question, [asked[n] for n in order])
-        if found is None:
+        all_claims = [*claims, *(claim for claim, _ in controls)]
+        checked = (
+            None
+            if self._cannot_check
+            else self.check(self.question, [all_claims[n] for n in order])
+        )
+        if checked is None:
             self._cannot_check = True
             return [self._judge_unchecked(statement) for statement in statements]
-        self.prompt_tokens += found.prompt_tokens
-        self.completion_tokens += found.completion_tokens
-        verdicts = dict(zip(order, found.verdicts, strict=True))
+        self.prompt_tokens += checked.prompt_tokens
+        self.completion_tokens += checked.completion_tokens
+        verdicts = dict(zip(order, checked.verdicts, strict=True))
         self.is_untrusted = any(
             (verdicts[at] == "supported") is not is_true
             for at, (_, is_true) in enumerate(controls, start=len(claims))
@@ -217,9 +232,11 @@ class StreamingVerifier:
         """
         if verdict != "supported":
             return "dropped", _REASONS[verdict]
-        said = _lower_begins(_VERDICT.sub("", claim.statement))
-        given = f"{claim.evidence}\n{self.question}"
-        keeps = keeps_facts(said, given) and (not _denies(said) or _denies(claim.evidence))
+        statement = _lower_begins(_VERDICT.sub("", claim.statement))
+        known = f"{claim.evidence}\n{self.question}"
+        keeps = keeps_facts(statement, known) and (
+            not _denies(statement) or _denies(claim.evidence)
+        )
         return ("stated", "") if keeps else ("quoted", NEW_FACT)
 
     def _controls(self, statements: Sequence[Statement]) -> Iterator[tuple[Claim, bool]]:
@@ -227,15 +244,15 @@ class StreamingVerifier:
         statement = next((each for each in statements if each.quotes), None)
         if statement is None:
             return
-        evidence, said = _evidence_of(statement), plain_text(statement.quotes[0].text)
-        yield Claim(said, evidence), True
+        evidence, source = _evidence_of(statement), plain_text(statement.quotes[0].text)
+        yield Claim(source, evidence), True
         others = [
             plain_text(passage.text[slice(*segment.span)])
             for passage in reversed(self.passages)
             for segment in segments_of(passage.text)
             if segment.kind is Kind.SENTENCE and not segment.is_lead_in and not segment.refers_back
         ]
-        for false in (falsify(said), find_unrelated(evidence, others)):
+        for false in (falsify(source), find_unrelated(evidence, others)):
             if false:
                 yield Claim(false, evidence), False
 
@@ -247,8 +264,8 @@ class StreamingVerifier:
         if how == "dropped":
             return fate
         quotes = tuple(map(self._locate, statement.quotes))
-        told = [citation.passage for citation in self.text.citations]
-        confidence = self.verifier.estimate_draft([*told, *(quote.passage for quote in quotes)])
+        cited = [citation.passage for citation in self.text.citations]
+        confidence = self.verifier.estimate_draft([*cited, *(quote.passage for quote in quotes)])
         if how == "stated" and not (self._is_rewritten and self.text.cites_all(quotes)):
             self.text.add([Piece(text, quotes)], confidence)
             return fate
@@ -276,19 +293,8 @@ class StreamingVerifier:
         return ("quoted", UNCHECKED) if self._is_about else ("dropped", _REASONS["irrelevant"])
 
 
-def _with_verdict(yes_or_no: str, text: str) -> str:
-    """Prefix a text with the answer to a yes/no question, unless it has one."""
-    return text if _VERDICT.match(text) else f"{yes_or_no.capitalize()}. {text}"
-
-
 def _quoted(statement: Statement) -> str:
     return "\n".join(quote.text for quote in statement.quotes)
-
-
-def _untrusted(statement: Statement) -> VerifiedStatement:
-    return VerifiedStatement(
-        statement.text, _quoted(statement), "dropped", "the model takes false statements for true"
-    )
 
 
 def _evidence_of(statement: Statement) -> str:
@@ -328,12 +334,12 @@ def needs_of(quote: Quote) -> list[Quote]:
 
 def _quote_pieces(quotes: Sequence[Quote]) -> Iterator[Piece]:
     """Yield the quotes as pieces, each after what it needs, and none twice."""
-    told: list[Quote] = []
+    quoted: list[Quote] = []
     for quote in quotes:
         for each in (*needs_of(quote), quote):
             is_header = _is_row(quote) and _is_row(each) and each != quote
-            if not is_header and not any(each.is_within(other) for other in told):
-                told.append(each)
+            if not is_header and not any(each.is_within(other) for other in quoted):
+                quoted.append(each)
                 yield _as_piece(each)
 
 

@@ -43,7 +43,19 @@ def summarize_outline(
         if span is None:
             continue
         joined.begin_part()
-        added = joined.add(_quote(section.passage, span))
+        start, end = span
+        added = joined.add(
+            Citation(
+                passage=section.passage,
+                quote=section.passage.text[start:end],
+                start_char=section.passage.start_char + start,
+                end_char=section.passage.start_char + end,
+                answer_start=0,
+                answer_end=end - start,
+                score=section.passage.score,
+                support="supported",
+            )
+        )
         if added is not None:
             on_text(*added)
     return Answer(
@@ -58,28 +70,11 @@ def summarize_outline(
 def _find_opening(section: Section) -> tuple[int, int] | None:
     """Return the span from the heading to the end of the first sentence, or of that alone."""
     text = section.passage.text
-    for start, end in _sentences_from(text, section.text_start):
+    for span in sentence_spans(text[section.text_start :]):
+        start, end = (section.text_start + at for at in span)
         sentence = text[start:end]
         if len(sentence.split()) < MIN_WORDS or sentence[-1] not in ".!?:":
             continue
         is_near = len(text[section.start : end].split()) <= MAX_WORDS
         return section.start if is_near else start, end
     return None
-
-
-def _sentences_from(text: str, at: int) -> list[tuple[int, int]]:
-    return [(at + start, at + end) for start, end in sentence_spans(text[at:])]
-
-
-def _quote(passage: Passage, span: tuple[int, int]) -> Citation:
-    start, end = span
-    return Citation(
-        passage=passage,
-        quote=passage.text[start:end],
-        start_char=passage.start_char + start,
-        end_char=passage.start_char + end,
-        answer_start=0,
-        answer_end=end - start,
-        score=passage.score,
-        support="supported",
-    )

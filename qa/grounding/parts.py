@@ -49,25 +49,30 @@ def join_answers(question: str, answers: Sequence[Answer]) -> Answer:
     Args:
         answers: To each part, in order, at least one; their texts are quotes.
     """
-    said = [answer for answer in answers if not answer.abstained]
-    if not said:
-        return _abstain(question, answers)
+    answered = [answer for answer in answers if not answer.abstained]
+    if not answered:
+        return replace(
+            max(answers, key=lambda answer: answer.confidence),
+            question=question,
+            closest=_choose_closest(answers),
+            is_unsure=any(answer.is_unsure for answer in answers),
+        )
     joined = JoinedText()
-    for answer in said:
+    for answer in answered:
         joined.begin_part()
         for citation in answer.citations:
             joined.add(citation)
     cited = {citation.passage.chunk_id for citation in joined.citations}
     closest = [each for each in _choose_closest(answers) if each.passage.chunk_id not in cited]
     return replace(
-        said[0],
+        answered[0],
         question=question,
         text=joined.text,
-        confidence=min(answer.confidence for answer in said),
+        confidence=min(answer.confidence for answer in answered),
         citations=tuple(joined.citations),
-        short=said[0].short if len(said) == 1 else None,
+        short=answered[0].short if len(answered) == 1 else None,
         closest=tuple(closest),
-        disagreement=_join_disagreement(said),
+        disagreement=_join_disagreement(answered),
         unanswered=tuple(answer.question for answer in answers if answer.abstained),
     )
 
@@ -82,13 +87,13 @@ def _join_disagreement(answers: Sequence[Answer]) -> tuple[ClosePassage, ...]:
     return newest_first(places.values())
 
 
-def _remove_quoted(citation: Citation, said: Iterable[Citation]) -> Citation | None:
+def _remove_quoted(citation: Citation, quoted: Iterable[Citation]) -> Citation | None:
     """Return a citation without the spans that are quoted already.
 
     None if those contain the words that it was quoted for.
     """
     start, end = citation.start_char, citation.end_char
-    for other in said:
+    for other in quoted:
         if other.passage.document_id != citation.passage.document_id:
             continue
         if other.start_char <= start < other.end_char:
@@ -112,17 +117,6 @@ def _is_marked(passage: Passage, start: int, end: int) -> bool:
     if reading is None or reading.start >= reading.end:
         return True
     return reading.start + offset < end and start < reading.end + offset
-
-
-def _abstain(question: str, answers: Sequence[Answer]) -> Answer:
-    """Return an answer without text that shows the closest passages of any part."""
-    surest = max(answers, key=lambda answer: answer.confidence)
-    return replace(
-        surest,
-        question=question,
-        closest=_choose_closest(answers),
-        is_unsure=any(answer.is_unsure for answer in answers),
-    )
 
 
 def _choose_closest(answers: Sequence[Answer]) -> tuple[ClosePassage, ...]:

@@ -38,8 +38,12 @@ def connect_server() -> httpx.Client | None:
         try:
             # Ignore proxies of the environment: this is a local connection.
             timeout = httpx.Timeout(ANSWER_TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
+            key = settings.PKB_API_KEY
             client = httpx.Client(
-                base_url=url, timeout=timeout, trust_env=False, headers=_credentials()
+                base_url=url,
+                timeout=timeout,
+                trust_env=False,
+                headers={"Authorization": f"Bearer {key}"} if key else {},
             )
         except httpx.InvalidURL:
             continue
@@ -47,11 +51,6 @@ def connect_server() -> httpx.Client | None:
             return client
         client.close()
     return None
-
-
-def _credentials() -> dict[str, str]:
-    key = settings.PKB_API_KEY
-    return {"Authorization": f"Bearer {key}"} if key else {}
 
 
 def _is_same_installation(client: httpx.Client) -> bool:

@@ -63,8 +63,8 @@ def encode_pairs(
     before, between = (tokenizer.token_to_id(each) for each in ("[CLS]", "[SEP]"))
     if before is None or between is None:
         raise BackendError("The tokenizer of a reader must have [CLS] and [SEP].")
-    asked = tokenizer.encode(clean_surrogates(question), add_special_tokens=False).ids
-    first = [before, *asked[:MAX_QUESTION_TOKENS], between]
+    question_ids = tokenizer.encode(clean_surrogates(question), add_special_tokens=False).ids
+    first = [before, *question_ids[:MAX_QUESTION_TOKENS], between]
     room = max(0, max_tokens - len(first) - 1)
     pairs = []
     for at in range(0, len(texts), _BLOCK_TEXTS):
@@ -192,17 +192,17 @@ class CrossEncoderReader(LazyModel[_Loaded]):
     def _read(
         self, loaded: _Loaded, question: str, texts: Sequence[str], leads: Sequence[str]
     ) -> list[Reading]:
-        found: dict[int, Reading] = {}
+        readings: dict[int, Reading] = {}
         pairs = encode_pairs(
             loaded.tokenizer, question, texts, leads=leads, max_tokens=self._max_tokens
         )
         for batch in loaded.graph.run([pair.row for pair in pairs]):
             for place, i in enumerate(batch.rows):
-                found[i] = as_reading(
+                readings[i] = as_reading(
                     pairs[i],
                     texts[i],
                     logit=float(batch.output[place, 0]),
                     asked=batch.further[QUESTION][place],
                     places=batch.further[SPAN][place],
                 )
-        return [found[i] for i in range(len(texts))]
+        return [readings[i] for i in range(len(texts))]

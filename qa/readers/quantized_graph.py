@@ -114,14 +114,14 @@ class QuantizedGraph:
     def _find_matrices(self) -> dict[str, str]:
         """Map each matrix's name to its stored name without suffix."""
         makers = {output: node for node in self._model.graph.node for output in node.output}
-        found = {}
+        stored_names = {}
         for node in self._model.graph.node:
             bias = next((i for i in node.input if i.endswith(".bias") and i in self._tensors), "")
             product = _follow_back(makers, node, ("Mul", "Cast", "MatMulInteger")) if bias else None
             if product is not None:
                 name = f"{bias.removesuffix('.bias')}.weight"
-                found[name] = str(product.input[1]).removesuffix(_QUANTIZED)
-        return found
+                stored_names[name] = str(product.input[1]).removesuffix(_QUANTIZED)
+        return stored_names
 
     def _stored_name(self, name: str) -> str:
         if name not in self._stored_names:

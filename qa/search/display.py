@@ -86,8 +86,8 @@ def _read_around(closest: Sequence[ClosePassage]) -> Mapping[int, tuple[str, int
         )
         for _, passage in short
     ]
-    found = read_slices(spans)
-    return {short[number][0]: (text, spans[number][2]) for number, text in found.items()}
+    slices = read_slices(spans)
+    return {short[number][0]: (text, spans[number][2]) for number, text in slices.items()}
 
 
 def find_unit(
@@ -106,18 +106,21 @@ def find_unit(
     Args:
         taken: Spans that it must not overlap.
     """
-    found = split_segments(text)
-    touched = _touched(found, around)
+    segments = split_segments(text)
+    touched = _touched(segments, around)
     if not touched:
         return chunk or (0, len(text))
     first, last = touched[0], touched[-1]
 
     def has_room(start: int, end: int, *, words: int = most_words) -> bool:
-        is_free = not any(_touched(found[start : end + 1], span) for span in taken)
-        return is_free and len(text[found[start].start : found[end].end].split()) <= words
+        is_free = not any(_touched(segments[start : end + 1], span) for span in taken)
+        return is_free and len(text[segments[start].start : segments[end].end].split()) <= words
 
-    inside = _touched(found, chunk) if chunk else []
-    for least, most in ((inside[0], inside[-1]) if inside else (first, last), (0, len(found) - 1)):
+    inside = _touched(segments, chunk) if chunk else []
+    for least, most in (
+        (inside[0], inside[-1]) if inside else (first, last),
+        (0, len(segments) - 1),
+    ):
         grows = True
         while grows:
             grows = False
@@ -125,24 +128,24 @@ def find_unit(
                 last, grows = last + 1, True
             if first > least and has_room(first - 1, last):
                 first, grows = first - 1, True
-    while last > touched[-1] and (found[last].is_lead_in or found[last].kind is Kind.HEADING):
+    while last > touched[-1] and (segments[last].is_lead_in or segments[last].kind is Kind.HEADING):
         last -= 1
-    if _is_inside_table(found, first):
+    if _is_inside_table(segments, first):
         header = first
-        while _is_inside_table(found, header):
+        while _is_inside_table(segments, header):
             header -= 1
         if has_room(header, last, words=most_words + HEADER_WORDS):
             first = header
-        while first < touched[0] and _is_inside_table(found, first):
+        while first < touched[0] and _is_inside_table(segments, first):
             first += 1
-    return found[first].start, found[last].end
+    return segments[first].start, segments[last].end
 
 
-def _is_inside_table(found: Sequence[Segment], at: int) -> bool:
+def _is_inside_table(segments: Sequence[Segment], at: int) -> bool:
     """Return whether a row of the same table is before this one."""
     rows = {Kind.ROW, Kind.RULE}
-    is_row = at > 0 and {found[at - 1].kind, found[at].kind} <= rows
-    return is_row and not found[at].begins_block
+    is_row = at > 0 and {segments[at - 1].kind, segments[at].kind} <= rows
+    return is_row and not segments[at].begins_block
 
 
 def _share(close: ClosePassage, cited: Citation) -> bool:
@@ -150,8 +153,8 @@ def _share(close: ClosePassage, cited: Citation) -> bool:
     return is_same and close.start_char < cited.end_char and cited.start_char < close.end_char
 
 
-def _touched(found: Sequence[Segment], span: Span) -> list[int]:
-    return [at for at, each in enumerate(found) if each.end > span[0] and each.start < span[1]]
+def _touched(segments: Sequence[Segment], span: Span) -> list[int]:
+    return [at for at, each in enumerate(segments) if each.end > span[0] and each.start < span[1]]
 
 
 def _overlap(unit: ClosePassage, other: ClosePassage) -> bool:

@@ -55,13 +55,12 @@ def _read_openings(query: Query) -> list[Section]:
     documents.sort(key=lambda document: (document.title, document.pk))
     if len(documents) == 1:
         return _sections_of(documents[0])
-    return [section for document in documents if (section := _opening_of(document))]
-
-
-def _opening_of(document: Document) -> Section | None:
-    headings = Outline.from_json(document.outline).headings
-    title_end = next((heading.end for heading in headings[:1] if heading.start == 0), 0)
-    return _section_at(document, 0, title_end)
+    openings = []
+    for document in documents:
+        headings = Outline.from_json(document.outline).headings
+        title_end = next((heading.end for heading in headings[:1] if heading.start == 0), 0)
+        openings.append(_section_at(document, 0, title_end))
+    return [section for section in openings if section is not None]
 
 
 def read_sections(named: Passage) -> list[Section]:

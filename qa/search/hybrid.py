@@ -52,8 +52,8 @@ def prefetch_chunks(rows: QuerySet[Any], column: str, *, most: int) -> Prefetche
     """Return the chunk ids in a column of the rows; None if there are more than ``most``."""
     keys = Cast(ArrayAgg(column, default=Value([])), TextField())
     some = rows.order_by().values(column)[: most + 1]
-    found = some.aggregate(count=Count("*"), keys=keys)
-    return None if found["count"] > most else PrefetchedChunks(**found)
+    aggregate = some.aggregate(count=Count("*"), keys=keys)
+    return None if aggregate["count"] > most else PrefetchedChunks(**aggregate)
 
 
 Scores = dict[UUID, float]
@@ -115,8 +115,8 @@ class CandidateSearch:
                     rows.with_exact_distance(self._vectors, model=model)[: self._count]
                 )
             rows = self._visible(Embedding.objects.all())
-            found = rows.find_nearest(self._vectors, model=model, count=self._count, among=among)
-            return _similarities(found)
+            nearest = rows.find_nearest(self._vectors, model=model, count=self._count, among=among)
+            return _similarities(nearest)
 
     def search_lexical(self, *, alone: bool = False) -> Scores:
         """Return BM25 scores of chunks with the question's words.
@@ -128,35 +128,35 @@ class CandidateSearch:
         if words is None:
             return {}
         with span(Step.RETRIEVE_LEXICAL), span(Step.READ_LEXICAL):
-            found = self._match(words, alone=alone)
-            return {chunk_id: found[chunk_id] for chunk_id in best_first(found, self._count)}
+            scores = self._match(words, alone=alone)
+            return {chunk_id: scores[chunk_id] for chunk_id in best_first(scores, self._count)}
 
     def _match(self, words: LexicalQuery, *, alone: bool) -> Scores:
         if self._prefetched is not None:
             return self._match_prefetched(words, self._prefetched)
         rows = self._visible(Chunk.objects.all())
-        found = self._best(rows.matching(words))
+        scores = self._best(rows.matching(words))
         # The rarest words were chosen over the whole collection.
-        if len(found) < self._count and self._is_filtered:
+        if len(scores) < self._count and self._is_filtered:
             wider = words.among(WIDER_SHARE)
-            found |= self._best(rows.matching(wider, max_count=CANDIDATE_BUDGET))
-        if len(found) < self._count and (alone or self._is_filtered or words.is_narrowed):
-            found |= self._best(rows.matching(words, widely=True))
-        return found
+            scores |= self._best(rows.matching(wider, max_count=CANDIDATE_BUDGET))
+        if len(scores) < self._count and (alone or self._is_filtered or words.is_narrowed):
+            scores |= self._best(rows.matching(words, widely=True))
+        return scores
 
     def _match_prefetched(self, words: LexicalQuery, prefetched: PrefetchedChunks) -> Scores:
         """Score chunks with the words that are rare among them, or all if few."""
         rows = self._own(Chunk.objects.all(), prefetched.condition("pk"))
         if prefetched.count > CANDIDATE_BUDGET:
             words = words.among(prefetched.count / max(words.chunk_count, prefetched.count))
-            found = self._best(rows.matching_tsquery(words.candidates).ranked(words))
-            if len(found) >= self._count or words.candidates == words.every_word:
-                return found
+            scores = self._best(rows.matching_tsquery(words.candidates).ranked(words))
+            if len(scores) >= self._count or words.candidates == words.every_word:
+                return scores
         return self._best(rows.ranked(words))
 
     def _best(self, ranked: ChunkQuerySet) -> Scores:
-        found = ranked.values_list("pk", "bm25")[: self._count]  # type: ignore[misc]
-        return {chunk_id: score for chunk_id, score in found if score is not None}
+        rows = ranked.values_list("pk", "bm25")[: self._count]  # type: ignore[misc]
+        return {chunk_id: score for chunk_id, score in rows if score is not None}
 
     def compare(
         self, chunk_ids: Iterable[UUID], *, question: NDArray[np.float32]
@@ -174,7 +174,14 @@ class CandidateSearch:
             values = ["pk", "distance", "question_distance"]
             if self._words is not None:
                 rows, values = rows.with_bm25(self._words), [*values, "bm25"]
-            return {pk: _compared(*each) for pk, *each in rows.values_list(*values)}
+            return {
+                pk: Compared(
+                    similarity=None if distance is None else similarity_of(distance),
+                    question_similarity=similarity_of(question_distance),
+                    bm25=(bm25 and bm25[0]) or 0.0,
+                )
+                for pk, distance, question_distance, *bm25 in rows.values_list(*values)
+            }
 
     @property
     def word_count(self) -> int:
@@ -218,18 +225,8 @@ class CandidateSearch:
         return rows.filter(*conditions, collection=self._collection)
 
 
-def _compared(
-    distance: float | None, question_distance: float | None, bm25: float | None = None
-) -> Compared:
-    return Compared(
-        similarity=None if distance is None else similarity_of(distance),
-        question_similarity=similarity_of(question_distance),
-        bm25=bm25 or 0.0,
-    )
-
-
-def _similarities(found: Iterable[tuple[UUID, float]]) -> Scores:
-    return {chunk_id: similarity_of(distance) for chunk_id, distance in found}
+def _similarities(distances: Iterable[tuple[UUID, float]]) -> Scores:
+    return {chunk_id: similarity_of(distance) for chunk_id, distance in distances}
 
 
 def similarity_of(distance: float | None) -> float:
@@ -332,10 +329,10 @@ class HybridRetriever:
         return {pk: row.similarity or 0.0 for pk, row in rows.items()}, rows
 
     def _lexical(self, candidates: CandidateSearch, *, question: NDArray[np.float32]) -> Found:
-        found = candidates.search_lexical(alone=True)
-        best = max(found.values(), default=1.0)
-        rows = candidates.compare(found, question=question)
-        return {pk: found[pk] / best for pk in rows}, rows
+        scores = candidates.search_lexical(alone=True)
+        best = max(scores.values(), default=1.0)
+        rows = candidates.compare(scores, question=question)
+        return {pk: scores[pk] / best for pk in rows}, rows
 
 
 _MODES: dict[str, Callable[..., Found]] = {
@@ -345,9 +342,9 @@ _MODES: dict[str, Callable[..., Found]] = {
 }
 
 
-def _read_best(found: Iterable[Found], limit: int) -> list[Passage]:
+def _read_best(results: Iterable[Found], limit: int) -> list[Passage]:
     """Read the chunks with the best scores of several searches, best first."""
-    searches = list(found)
+    searches = list(results)
     scores = keep_best(scores for scores, _ in searches)
     rows = {pk: row for _, compared in searches for pk, row in compared.items()}
     best = best_first(scores, limit)
@@ -392,14 +389,14 @@ class VersionPinnedRetriever:
     versions: dict[str, str] = field(default_factory=dict)
 
     def retrieve(self, query: Query, *, limit: int, mode: str = "hybrid") -> RetrievedPassages:
-        found = self.retriever.retrieve(query, limit=limit, mode=mode)
-        kept = [
+        retrieved = self.retriever.retrieve(query, limit=limit, mode=mode)
+        passages = [
             passage
-            for passage in found.passages
+            for passage in retrieved.passages
             if self.versions.setdefault(passage.document_id, passage.content_sha256)
             == passage.content_sha256
         ]
-        return replace(found, passages=kept)
+        return replace(retrieved, passages=passages)
 
     def forget_versions(self) -> None:
         """Start over, as long as nothing was answered yet."""

@@ -36,7 +36,7 @@ def _widen(
     passages: Sequence[Passage], widened: Sequence[Passage]
 ) -> tuple[list[Passage], list[Passage]]:
     around = _read_around(widened)
-    found = {passage.chunk_id: passage for passage in passages}
+    retrieved = {passage.chunk_id: passage for passage in passages}
     ordinals = {passage.chunk_id: ordinal for ordinal, passage in around}
     sections: list[Passage] = []
     used: set[str] = set()
@@ -46,7 +46,7 @@ def _widen(
         run = _run_around(passage, around, ordinals)
         used.update(each.chunk_id for each in run)
         sections.append(_join(passage, run))
-    added = [passage for _, passage in around if passage.chunk_id not in found]
+    added = [passage for _, passage in around if passage.chunk_id not in retrieved]
     return sections, [*passages, *added]
 
 

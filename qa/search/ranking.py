@@ -136,15 +136,15 @@ def diversify_passages(passages: Sequence[Passage], *, per_document: int) -> lis
     """
     first: list[Passage] = []
     behind: list[Passage] = []
-    seen = _SeenTexts()
+    ranked_texts = _SeenTexts()
     count_of: Counter[str] = Counter()
     for passage in passages:
         text = _read_words(passage.text)
-        if count_of[passage.document_id] >= per_document or seen.repeats(text):
+        if count_of[passage.document_id] >= per_document or ranked_texts.repeats(text):
             behind.append(passage)
             continue
         first.append(passage)
-        seen.add(text)
+        ranked_texts.add(text)
         count_of[passage.document_id] += 1
     least = min((passage.score for passage in first), default=1.0)
     return [*first, *(replace(each, score=min(each.score, least)) for each in behind)]

@@ -7,7 +7,7 @@ from rest_framework.test import APIClient
 
 from corpus.models import Collection
 from qa import models
-from qa.conversations import suggest_questions
+from qa.example_questions import suggest_questions
 from tests.support.documents import LIGHTHOUSE, Ingest
 
 pytestmark = pytest.mark.django_db

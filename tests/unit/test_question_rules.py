@@ -4,7 +4,7 @@ import pytest
 
 from corpus.ingestion.normal_form import Heading
 from evaluation.question_rules import propose_from_rules
-from qa.conversations.examples import as_question
+from qa.example_questions import as_question
 
 
 @pytest.mark.parametrize(

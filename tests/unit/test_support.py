@@ -411,13 +411,13 @@ def test_facts_are_kept(claim: str, source: str, kept: bool) -> None:
 
 
 def test_who_keeps_nothing_may_leave_nothing_out() -> None:
-    assert not may_leave_out_rest(read_words("It is dark."), kept=set())
+    assert not may_leave_out_rest(read_words("It is dark."), remaining=set())
 
 
 def left(text: str, *kept: str) -> bool:
     words = read_words(text)
     places = {at for at, word in enumerate(words) if word.text in kept}
-    return may_leave_out_rest(words, kept=places)
+    return may_leave_out_rest(words, remaining=places)
 
 
 def test_an_example_that_is_given_may_stand_alone() -> None:

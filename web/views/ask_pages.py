@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from corpus.models import DEFAULT_COLLECTION, Collection, Document, Tag
 from corpus.postgres.snapshot import one_snapshot
-from qa.conversations import suggest_questions
+from qa.example_questions import suggest_questions
 from qa.models import Session
 from web.forms import SearchForm, SpanForm
 from web.views.document_pages import find_document, read_around

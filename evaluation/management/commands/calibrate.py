@@ -1,6 +1,5 @@
 import json
 from argparse import RawDescriptionHelpFormatter
-from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -11,9 +10,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import InvalidInput, PkbError
 from corpus.packages import check_packages
-from evaluation.datasets import DataSet, GoldQuery, GoldQuestion, read_dataset, sample_dataset
+from evaluation.datasets import DataSet, read_dataset, sample_dataset
 from evaluation.fit_confidence import ALWAYS_SURE, Point, fit_calibration, gather_points
-from evaluation.results import Progress
 from qa.context import EXTRACTIVE, LANGUAGE_MODEL, build_context, get_answerer
 from qa.grounding.confidence import draft_key, write_calibration
 from qa.readers import get_reader
@@ -81,23 +79,22 @@ class Command(BaseCommand):
     def _gather(
         self, dataset: DataSet, sets: list[DataSet], options: dict[str, Any]
     ) -> list[Point]:
-        texts = [q.text for other in sets if other is not dataset for q in _asked(other)]
+        texts = [
+            q.text
+            for other in sets
+            if other is not dataset
+            for q in (other.questions or other.queries)
+        ]
         count = min(len(texts), options["foreign"])
         drawn = Random(options["seed"]).sample(texts, count)  # noqa: S311  (no secret)
+
+        def show(done: int, total: int) -> None:
+            if done % 50 == 0 or done == total:
+                self.stderr.write(f"{dataset.name}: {done} of {total} questions")
+
         return gather_points(
             dataset,
             foreign=drawn,
             context=build_context(lm=self._lm, calibration=ALWAYS_SURE),
-            progress=self._show(dataset.name),
+            progress=show,
         )
-
-    def _show(self, name: str) -> Progress:
-        def show(done: int, total: int) -> None:
-            if done % 50 == 0 or done == total:
-                self.stderr.write(f"{name}: {done} of {total} questions")
-
-        return show
-
-
-def _asked(dataset: DataSet) -> Sequence[GoldQuestion | GoldQuery]:
-    return dataset.questions or dataset.queries

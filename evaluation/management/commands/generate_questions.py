@@ -4,10 +4,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import PkbError
 from corpus.models import DEFAULT_COLLECTION, Collection
-from evaluation.questions import Propose, propose_by_rules, propose_questions
-from qa.context import answerers
-
-LM = "default"
+from evaluation.questions import Propose, propose_by_lm, propose_by_rules, propose_questions
+from qa.context import LANGUAGE_MODEL, answerers
 
 
 class Command(BaseCommand):
@@ -26,7 +24,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["count"] < 1:
             raise CommandError("--count is at least 1.", returncode=2)
-        propose = propose_by_rules if options["rules"] else _choose_propose()
+        uses_rules = options["rules"] or LANGUAGE_MODEL not in answerers
+        propose: Propose = propose_by_rules if uses_rules else propose_by_lm
         try:
             collection = Collection.objects.get_named(options["collection"])
             stored = propose_questions(collection, count=options["count"], propose=propose)
@@ -35,11 +34,3 @@ class Command(BaseCommand):
         for question in stored:
             self.stdout.write(f"{question.text}\n    {question.quote}")
         self.stdout.write(f"{len(stored)} questions proposed; accept them in the admin.")
-
-
-def _choose_propose() -> Propose:
-    if LM not in answerers:
-        return propose_by_rules
-    from evaluation.lm_questions import propose_by_lm  # noqa: PLC0415  (dspy takes half a second)
-
-    return propose_by_lm

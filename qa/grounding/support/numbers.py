@@ -1,6 +1,6 @@
 """Read the numbers of a sentence with their units, in digits or in words."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from decimal import Decimal, DecimalException
 from typing import NamedTuple
 
@@ -54,10 +54,7 @@ class Number(NamedTuple):
 
 def read_numbers(words: Sequence[Word]) -> list[Number]:
     """Return the numbers of a sentence in order: ``1,200 km``, ``twenty-five percent``."""
-    return list(_walk(words))
-
-
-def _walk(words: Sequence[Word]) -> Iterator[Number]:
+    numbers = []
     at = 0
     while at < len(words):
         value, end = _read_value(words, at)
@@ -66,8 +63,9 @@ def _walk(words: Sequence[Word]) -> Iterator[Number]:
             continue
         before = words[at - 1].text if at else ""
         unit = before if before in _CURRENCIES else _unit_at(words, end)
-        yield Number(value, unit, is_loose=end == at + 1 and words[at].text in _LOOSE)
+        numbers.append(Number(value, unit, is_loose=end == at + 1 and words[at].text in _LOOSE))
         at = end
+    return numbers
 
 
 def _read_value(words: Sequence[Word], at: int) -> tuple[Decimal | None, int]:

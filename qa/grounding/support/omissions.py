@@ -40,69 +40,74 @@ _ASSERTING = frozenset(
 )
 
 
-def may_leave_out_rest(given: Sequence[Word], *, kept: set[int]) -> bool:
+def may_leave_out_rest(source: Sequence[Word], *, remaining: set[int]) -> bool:
     """Return whether all words at the other positions may be omitted."""
-    if not kept:
+    if not remaining:
         return False
-    if any(word.is_joined and (at in kept) != (at - 1 in kept) for at, word in enumerate(given)):
+    if any(
+        word.is_joined and (at in remaining) != (at - 1 in remaining)
+        for at, word in enumerate(source)
+    ):
         return False
-    if any(_is_cut_off(given, at, kept) for at in kept):
+    if any(_is_cut_off(source, at, remaining) for at in remaining):
         return False
-    clauses = list(split_clauses(given))
-    return keep_subjects(given, clauses, kept) and all(
-        _may_leave_out(given, clause, kept) for clause in clauses
+    clauses = list(split_clauses(source))
+    return keep_subjects(source, clauses, remaining) and all(
+        _may_leave_out(source, clause, remaining) for clause in clauses
     )
 
 
-def _is_cut_off(given: Sequence[Word], at: int, kept: set[int]) -> bool:
+def _is_cut_off(source: Sequence[Word], at: int, remaining: set[int]) -> bool:
     """Return whether a phrase lost its head, or a name or owner what follows it."""
-    word, following = given[at], given[at + 1 : at + 2]
-    if word.text in PREPOSITIONS and at and at - 1 not in kept and not word.opens_clause:
+    word, following = source[at], source[at + 1 : at + 2]
+    if word.text in PREPOSITIONS and at and at - 1 not in remaining and not word.opens_clause:
         return True
-    if not word.is_name or at + 1 in kept or not following or following[0].opens_clause:
+    if not word.is_name or at + 1 in remaining or not following or following[0].opens_clause:
         return False
     is_manner = following[0].text.endswith("ly") and not is_guarded(following[0])
     return following[0].is_name or (following[0].is_content and not is_manner)
 
 
-def keep_subjects(given: Sequence[Word], clauses: Sequence[range], kept: set[int]) -> bool:
+def keep_subjects(source: Sequence[Word], clauses: Sequence[range], remaining: set[int]) -> bool:
     """Return whether each kept clause after another keeps its own subject.
 
     "Anna bought the mill and Berta sold the farm" must not become "Anna sold the farm".
     """
-    said = [clause for clause in clauses if kept.intersection(clause)]
-    for clause in said[1:]:
-        own = [at for at in clause if given[at].text not in _BEGINNINGS]
-        if own and own[0] not in kept:
+    kept_clauses = [clause for clause in clauses if remaining.intersection(clause)]
+    for clause in kept_clauses[1:]:
+        own = [at for at in clause if source[at].text not in _BEGINNINGS]
+        if own and own[0] not in remaining:
             return False
     return True
 
 
-def split_clauses(given: Sequence[Word]) -> Iterator[range]:
+def split_clauses(source: Sequence[Word]) -> Iterator[range]:
     start = 0
-    for at, word in enumerate(given):
+    for at, word in enumerate(source):
         if at > start and (word.opens_clause or word.text in _OPENERS):
             yield range(start, at)
             start = at
-    yield range(start, len(given))
+    yield range(start, len(source))
 
 
-def _may_leave_out(given: Sequence[Word], clause: range, kept: set[int]) -> bool:
+def _may_leave_out(source: Sequence[Word], clause: range, remaining: set[int]) -> bool:
     """Return whether the rest of a clause may be omitted."""
-    if not kept.intersection(clause):
-        words = [given[at] for at in clause]
-        is_of_name = clause.start > 0 and given[clause.start - 1].is_name
+    if not remaining.intersection(clause):
+        words = [source[at] for at in clause]
+        is_of_name = clause.start > 0 and source[clause.start - 1].is_name
         if is_of_name and words[0].text in {"which", "who"}:
             return True  # a name needs nothing to choose among its bearers
-        return _goes_along(given, clause, kept) or _may_go_whole(words, is_first=not clause.start)
-    runs = _runs(at for at in clause if at not in kept)
-    return all(_may_go(given, run, clause, kept) for run in runs)
+        return _goes_along(source, clause, remaining) or _may_go_whole(
+            words, is_first=not clause.start
+        )
+    runs = _runs(at for at in clause if at not in remaining)
+    return all(_may_go(source, run, clause, remaining) for run in runs)
 
 
-def _goes_along(given: Sequence[Word], clause: range, kept: set[int]) -> bool:
+def _goes_along(source: Sequence[Word], clause: range, remaining: set[int]) -> bool:
     """Return whether a clause depends on an omitted one: "It runs, but rusts if wet"."""
-    is_left_behind = clause.start - 1 not in kept and not given[clause.start].opens_clause
-    return is_left_behind and min(kept) < clause.start
+    is_left_behind = clause.start - 1 not in remaining and not source[clause.start].opens_clause
+    return is_left_behind and min(remaining) < clause.start
 
 
 def _may_go_whole(words: Sequence[Word], *, is_first: bool) -> bool:
@@ -120,7 +125,7 @@ def _may_go_whole(words: Sequence[Word], *, is_first: bool) -> bool:
 
 
 def _runs(places: Iterable[int]) -> Iterator[range]:
-    """Group adjacent positions."""
+    """Group adjacent remaining."""
     start = end = -1
     for at in places:
         if at != end:
@@ -132,34 +137,34 @@ def _runs(places: Iterable[int]) -> Iterator[range]:
         yield range(start, end)
 
 
-def _may_go(given: Sequence[Word], run: range, clause: range, kept: set[int]) -> bool:
+def _may_go(source: Sequence[Word], run: range, clause: range, remaining: set[int]) -> bool:
     """Return whether a run of words may be omitted from a clause that is kept."""
-    words = [given[at] for at in run]
-    if any(is_negation(word) or is_condition(word) for word in words) or _measures(given, run):
+    words = [source[at] for at in run]
+    if any(is_negation(word) or is_condition(word) for word in words) or _measures(source, run):
         return False
     if run.stop == clause.stop:
         return words[0].text not in _COMPLETING
     if run.start == clause.start and words[0].text in _BINDING:
-        return len(words) == 1 and _may_stand_alone(given, clause, kept)
+        return len(words) == 1 and _may_stand_alone(source, clause, remaining)
     hangs = words[-1].text in PREPOSITIONS
     return not hangs and not any(is_guarded(word) or word.is_number for word in words)
 
 
-def _measures(given: Sequence[Word], run: range) -> bool:
+def _measures(source: Sequence[Word], run: range) -> bool:
     """Return whether the run has the unit of the number before it or after it."""
-    first, last = given[run.start], given[run.stop - 1]
-    before = run.start > 0 and counts(given[run.start - 1])
-    after = run.stop < len(given) and counts(given[run.stop])
+    first, last = source[run.start], source[run.stop - 1]
+    before = run.start > 0 and counts(source[run.start - 1])
+    after = run.stop < len(source) and counts(source[run.stop])
     is_unit = first.is_content and not first.opens_clause
     return (before and is_unit) or (after and (is_currency(last) or last.is_sign))
 
 
-def _may_stand_alone(given: Sequence[Word], clause: range, kept: set[int]) -> bool:
+def _may_stand_alone(source: Sequence[Word], clause: range, remaining: set[int]) -> bool:
     """Return whether a clause means the same without the word that links it back."""
-    word, before = given[clause.start], given[: clause.start]
+    word, before = source[clause.start], source[: clause.start]
     if word.text == "including":
         return True
-    if clause.start - 1 in kept:
+    if clause.start - 1 in remaining:
         return word.text in _RELATIVE
     asserts = any(each.stem in _ASSERTING for each in before)
     return word.text == "that" and asserts and not any(map(is_guarded, before))

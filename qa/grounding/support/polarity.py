@@ -103,7 +103,7 @@ def _read_axes(lines: str) -> Mapping[str, frozenset[tuple[int, bool]]]:
         for is_second, end in enumerate(line.split(":")):
             for word in end.split():
                 axes.setdefault(stem(word), set()).add((number, bool(is_second)))
-    return {word: frozenset(found) for word, found in axes.items()}
+    return {word: frozenset(ends) for word, ends in axes.items()}
 
 
 _AXES = _read_axes(_OPPOSITES)
@@ -149,19 +149,15 @@ def points_the_other_way(claim: Sequence[Word], source: Sequence[Word]) -> bool:
     It does if only one of them has a negation or an opposite word. Both together cancel out: "does
     not rise" agrees with "falls".
     """
-    return _negation_differs(claim, source) != _direction_differs(claim, source)
-
-
-def _negation_differs(claim: Sequence[Word], source: Sequence[Word]) -> bool:
-    said = {word.stem for word in claim if word.is_content}
+    stems = {word.stem for word in claim if word.is_content}
     claim_negates = any(map(is_negation, claim))
-    source_negates = any(map(is_negation, source)) if claim_negates else _negates(source, said)
-    return claim_negates != source_negates
+    source_negates = any(map(is_negation, source)) if claim_negates else _negates(source, stems)
+    return (claim_negates != source_negates) != _direction_differs(claim, source)
 
 
-def _negates(source: Sequence[Word], said: Iterable[str]) -> bool:
+def _negates(source: Sequence[Word], stems: Iterable[str]) -> bool:
     """Return whether a negation in the source applies to a word of the claim."""
-    wanted = set(said)
+    wanted = set(stems)
     return any(
         wanted & {word.stem for word in source[at + 1 : at + 1 + _REACH]}
         for at, word in enumerate(source)
@@ -171,13 +167,13 @@ def _negates(source: Sequence[Word], said: Iterable[str]) -> bool:
 
 def _direction_differs(claim: Sequence[Word], source: Sequence[Word]) -> bool:
     """Return whether the source has only the opposite of a word of the claim."""
-    given = {word.stem for word in source}
+    stems = {word.stem for word in source}
     for word in claim:
-        if word.stem in given or is_negation(word):
+        if word.stem in stems or is_negation(word):
             continue
         ends = _AXES.get(word.stem, frozenset())
-        if any(ends & _AXES.get(other, frozenset()) for other in given):
+        if any(ends & _AXES.get(other, frozenset()) for other in stems):
             continue
-        if any(are_opposed(word.stem, other) for other in given - NEGATIONS):
+        if any(are_opposed(word.stem, other) for other in stems - NEGATIONS):
             return True
     return False

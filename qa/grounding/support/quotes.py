@@ -1,12 +1,11 @@
 """Compare a claim with a sentence that it may quote: exact, shortened, or altered."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from corpus.characters import normalize
 from qa.grounding.support.differences import LINKING, find_difference, swaps_names
-from qa.grounding.support.language import is_english
 from qa.grounding.support.names import Evidence, mark_first
 from qa.grounding.support.omissions import PREPOSITIONS, may_leave_out_rest
 from qa.grounding.support.words import PLAIN, Word, read_words
@@ -23,6 +22,23 @@ _FREE = frozenset({"a", "an", "the"})
 # A longer sentence is quoted whole or not at all: the table of an alignment has a cell for each
 # pair of words.
 MAX_ALIGNED_WORDS = 150
+
+_ENGLISH = frozenset(
+    "the and that this these those it its they their them there with from which who whose what are"
+    " were been being have has had does did would should could must may might cannot not he she"
+    " you your we our us his when where while because than then but if unless by for of is was be"
+    " only such into about before after between through more most each some many can any all every"
+    " nobody nothing never rarely often to".split()
+)
+# Frequent words of other languages; those that negate are what a quote must not lose.
+_FOREIGN = frozenset(
+    "der die das den dem des und ist sind ein eine einen von mit nicht kein keine nie ohne nur le"
+    " la les du et est sont pas une dans que qui ne jamais el los las y es por para nunca solo sin"
+    " il lo gli di che per senza mai \u00e9 n\u00e3o nem um uma het een niet geen van zijn hij og"
+    " er det ikke ej och inte nie si\u0119 jest je nen\u00ed nu nem var".split()
+)
+# English has a function word of the list in every third to fifth word; a title of names has none.
+_ONE_IN = 14
 
 
 class Comparison(NamedTuple):
@@ -57,24 +73,33 @@ def compare(claim: str, source: str, evidence: Evidence) -> Comparison:
 
     Omission rules exist for English only: in other languages only the exact sentence is a quote.
     """
-    given = read_words(source)
-    found = _compare(read_words(claim), given, evidence)
-    if is_english(given):
-        return found
+    words = read_words(source)
+    comparison = _compare(read_words(claim), words, evidence)
+    if is_english(words):
+        return comparison
     whole = _fold(source)
     is_quote = bool(whole) and _fold(claim) == whole
-    return found._replace(is_quote=is_quote, is_other=not is_quote, is_english=False)
+    return comparison._replace(is_quote=is_quote, is_other=not is_quote, is_english=False)
+
+
+def is_english(words: Sequence[Word]) -> bool:
+    """Return whether a sentence has more English function words than foreign ones."""
+    english = sum(word.text in _ENGLISH for word in words)
+    foreign = sum(word.text in _FOREIGN or not word.text.isascii() for word in words)
+    return english > foreign and english * _ONE_IN >= len(words)
 
 
 def _compare(claim: Sequence[Word], source: Sequence[Word], evidence: Evidence) -> Comparison:
-    said, given = without_free(claim), without_free(source)
-    if not said or not given:
+    claim_core, source_core = without_free(claim), without_free(source)
+    if not claim_core or not source_core:
         return Comparison(0.0)
-    if [word.stem for word in said] == [word.stem for word in given]:
+    if [word.stem for word in claim_core] == [word.stem for word in source_core]:
         return Comparison(1.0, is_quote=True)
-    shared = (Counter(w.stem for w in said) & Counter(w.stem for w in given)).total() / len(said)
-    is_long = max(len(said), len(given)) > MAX_ALIGNED_WORDS
-    if is_long or (len(said) > _SHORT_CLAIM and shared < QUOTES_FROM):
+    shared = (
+        Counter(w.stem for w in claim_core) & Counter(w.stem for w in source_core)
+    ).total() / len(claim_core)
+    is_long = max(len(claim_core), len(source_core)) > MAX_ALIGNED_WORDS
+    if is_long or (len(claim_core) > _SHORT_CLAIM and shared < QUOTES_FROM):
         return Comparison(shared, is_other=is_long)
     return _compare_aligned(claim, source, evidence)
 
@@ -83,28 +108,30 @@ def _compare_aligned(
     claim: Sequence[Word], source: Sequence[Word], evidence: Evidence
 ) -> Comparison:
     """Align the words of a claim with those of a source sentence."""
-    said, given = (without_free(mark_first(words, evidence)) for words in (claim, source))
-    pairs = _align(said, given)
-    likeness = len(pairs) / len(said)
-    is_reordered = likeness < QUOTES_FROM and _is_reordered(said, given)
-    if len(said) <= _SHORT_CLAIM or is_reordered:
+    claim_core, source_core = (
+        without_free(mark_first(words, evidence)) for words in (claim, source)
+    )
+    pairs = _align(claim_core, source_core)
+    likeness = len(pairs) / len(claim_core)
+    is_reordered = likeness < QUOTES_FROM and _is_reordered(claim_core, source_core)
+    if len(claim_core) <= _SHORT_CLAIM or is_reordered:
         likeness = max(likeness, QUOTES_FROM)
-    is_quote = _is_quote(said, without_free(source), pairs)
+    is_quote = _is_quote(claim_core, without_free(source), pairs)
     if is_quote or likeness < QUOTES_FROM:
         return Comparison(likeness, is_quote=is_quote)
-    found = find_difference(said, given, pairs, known=evidence.stems)
-    is_swapped = is_reordered and swaps_names(said, given)
-    is_other = found.renames or is_swapped or not _says_something(said)
-    return Comparison(likeness, turns=found.turns, is_other=is_other)
+    difference = find_difference(claim_core, source_core, pairs, known=evidence.stems)
+    is_swapped = is_reordered and swaps_names(claim_core, source_core)
+    is_other = difference.renames or is_swapped or not _says_something(claim_core)
+    return Comparison(likeness, turns=difference.turns, is_other=is_other)
 
 
 def _is_quote(
-    said: Sequence[Word], given: Sequence[Word], pairs: Sequence[tuple[int, int]]
+    claim: Sequence[Word], source: Sequence[Word], pairs: Sequence[tuple[int, int]]
 ) -> bool:
-    if _is_shortened(said, given, pairs):
+    if _is_shortened(claim, source, pairs):
         return True
-    moved = _unfront(said, given)
-    return bool(moved) and _is_shortened(moved, given, _align(moved, given))
+    moved = _unfront(claim, source)
+    return bool(moved) and _is_shortened(moved, source, _align(moved, source))
 
 
 def _fold(text: str) -> str:
@@ -115,71 +142,67 @@ def _fold(text: str) -> str:
 
 def without_free(words: Sequence[Word]) -> list[Word]:
     """Drop the free words; the clause that one opens begins with the next word."""
-    kept: list[Word] = []
+    core: list[Word] = []
     opens = False
     for word in words:
         opens = opens or word.opens_clause
         if word.text not in _FREE:
-            kept.append(word._replace(opens_clause=opens))
+            core.append(word._replace(opens_clause=opens))
             opens = False
-    return kept
+    return core
 
 
-def _align(said: Sequence[Word], given: Sequence[Word]) -> list[tuple[int, int]]:
-    return align([word.stem for word in said], [word.stem for word in given])
+def _align(claim: Sequence[Word], source: Sequence[Word]) -> list[tuple[int, int]]:
+    return align([word.stem for word in claim], [word.stem for word in source])
 
 
-def align(said: Sequence[str], given: Sequence[str]) -> list[tuple[int, int]]:
+def align(claim: Sequence[str], source: Sequence[str]) -> list[tuple[int, int]]:
     """Return the longest common subsequence as pairs of positions."""
-    lengths = [[0] * (len(given) + 1) for _ in range(len(said) + 1)]
-    for i in reversed(range(len(said))):
+    lengths = [[0] * (len(source) + 1) for _ in range(len(claim) + 1)]
+    for i in reversed(range(len(claim))):
         row, below = lengths[i], lengths[i + 1]
-        for j in reversed(range(len(given))):
-            same = said[i] == given[j]
+        for j in reversed(range(len(source))):
+            same = claim[i] == source[j]
             row[j] = below[j + 1] + 1 if same else max(below[j], row[j + 1])
-    return list(_walk(said, given, lengths))
-
-
-def _walk(
-    said: Sequence[str], given: Sequence[str], lengths: Sequence[Sequence[int]]
-) -> Iterator[tuple[int, int]]:
+    pairs = []
     i = j = 0
-    while i < len(said) and j < len(given):
-        if said[i] == given[j]:
-            yield i, j
+    while i < len(claim) and j < len(source):
+        if claim[i] == source[j]:
+            pairs.append((i, j))
             i, j = i + 1, j + 1
         elif lengths[i + 1][j] >= lengths[i][j + 1]:
             i += 1
         else:
             j += 1
+    return pairs
 
 
 def _is_shortened(
-    said: Sequence[Word], given: Sequence[Word], pairs: Sequence[tuple[int, int]]
+    claim: Sequence[Word], source: Sequence[Word], pairs: Sequence[tuple[int, int]]
 ) -> bool:
     """Return whether nothing was added, and nothing omitted that affects the rest."""
     matched = {i for i, _ in pairs}
-    added = [word for i, word in enumerate(said) if i not in matched]
-    if any(word.text not in LINKING for word in added) or not _says_something(said):
+    added = [word for i, word in enumerate(claim) if i not in matched]
+    if any(word.text not in LINKING for word in added) or not _says_something(claim):
         return False
-    return may_leave_out_rest(given, kept={j for _, j in pairs})
+    return may_leave_out_rest(source, remaining={j for _, j in pairs})
 
 
-def _says_something(said: Sequence[Word]) -> bool:
+def _says_something(claim: Sequence[Word]) -> bool:
     """Return whether a claim can be verified at all; "8." cannot."""
-    return any(word.is_content and not word.is_number for word in said)
+    return any(word.is_content and not word.is_number for word in claim)
 
 
-def _is_reordered(said: Sequence[Word], given: Sequence[Word]) -> bool:
+def _is_reordered(claim: Sequence[Word], source: Sequence[Word]) -> bool:
     """Return whether about the same words are in another order, except the passive."""
-    passive = sum(word.text == "by" for word in said) - sum(word.text == "by" for word in given)
-    return len(given) <= _MAX_REORDERED * len(said) and not passive
+    passive = sum(word.text == "by" for word in claim) - sum(word.text == "by" for word in source)
+    return len(source) <= _MAX_REORDERED * len(claim) and not passive
 
 
-def _unfront(said: Sequence[Word], given: Sequence[Word]) -> list[Word]:
+def _unfront(claim: Sequence[Word], source: Sequence[Word]) -> list[Word]:
     """Move a phrase of place or time from the front to the end, if the source has it there."""
-    if said[0].text not in PREPOSITIONS:
+    if claim[0].text not in PREPOSITIONS:
         return []
-    starts = (at for at in range(2, len(said)) if said[at].stem == given[0].stem)
+    starts = (at for at in range(2, len(claim)) if claim[at].stem == source[0].stem)
     at = next(starts, 0)
-    return [*said[at:], *said[:at]] if at else []
+    return [*claim[at:], *claim[:at]] if at else []

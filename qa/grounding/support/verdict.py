@@ -104,64 +104,66 @@ def judge_claim(
         score: Returns the relevance of each text to a claim, shape (n,); higher is better.
         headings: Of the sentences: their names and numbers count as known.
     """
-    said = read_words(claim)
-    chosen = _most_alike(said, sources)
-    if not said or not chosen:
+    claim_words = read_words(claim)
+    chosen = _most_alike(claim_words, sources)
+    if not claim_words or not chosen:
         return Support("unsupported", 0.0, -1)
     raws = score(claim, [sources[index] for index in chosen])
     evidence = read_evidence([*headings, *sources])
     compared = [compare(claim, sources[index], evidence) for index in chosen]
     altered = [each for each in compared if each.is_altered]
     nearest = max((each.likeness for each in altered), default=0)
-    given = [read_words(sources[index]) for index in chosen]
-    unknown_numbers = find_unknown_numbers(said, evidence.words)
-    asked = _Claim(
-        said,
-        coverage=share_covered(said, given),
+    sources_words = [read_words(sources[index]) for index in chosen]
+    unknown_numbers = find_unknown_numbers(claim_words, evidence.words)
+    judged_claim = _Claim(
+        claim_words,
+        coverage=share_covered(claim_words, sources_words),
         unknown_numbers=unknown_numbers,
-        has_unknown=bool(unknown_numbers) or bool(find_unknown_names(said, evidence.words)),
+        has_unknown=bool(unknown_numbers) or bool(find_unknown_names(claim_words, evidence.words)),
         is_false=any(each.is_false for each in altered if each.likeness == nearest),
         is_altered=bool(altered),
     )
     return _decide(
         [
-            _judge(asked, words, comparison, raw=float(raw), index=index)
-            for words, comparison, raw, index in zip(given, compared, raws, chosen, strict=True)
+            _judge(judged_claim, words, comparison, raw=float(raw), index=index)
+            for words, comparison, raw, index in zip(
+                sources_words, compared, raws, chosen, strict=True
+            )
         ]
     )
 
 
 def keeps_facts(claim: str, source: str) -> bool:
     """Return whether all numbers, names and URLs of the claim are in the source."""
-    said, given = read_words(claim), read_words(source)
+    words, source_words = read_words(claim), read_words(source)
     return (
-        not find_unknown_numbers(said, given)
-        and not find_unknown_names(said, given)
+        not find_unknown_numbers(words, source_words)
+        and not find_unknown_names(words, source_words)
         and _keeps_addresses(claim, source)
     )
 
 
 def _keeps_addresses(claim: str, source: str) -> bool:
     known = source.lower()
-    return all(found.rstrip(".,;:!?") in known for found in _ADDRESS.findall(claim.lower()))
+    return all(address.rstrip(".,;:!?") in known for address in _ADDRESS.findall(claim.lower()))
 
 
-def _most_alike(said: Sequence[Word], sources: Sequence[str]) -> list[int]:
+def _most_alike(claim: Sequence[Word], sources: Sequence[str]) -> list[int]:
     """Return the sources that share most words with the claim, at most ``MAX_JUDGED``."""
-    stems = {word.stem for word in said}
+    stems = {word.stem for word in claim}
     shared = [len(stems & {word.stem for word in read_words(text)}) for text in sources]
     return sorted(range(len(sources)), key=lambda at: -shared[at])[:MAX_JUDGED]
 
 
-def share_covered(said: Sequence[Word], given: Sequence[Sequence[Word]]) -> float:
+def share_covered(claim: Sequence[Word], sources: Sequence[Sequence[Word]]) -> float:
     """Return the share of the claim's content words found in the sources."""
-    content = {word.stem for word in said if word.is_content}
-    known = {word.stem for words in given for word in words}
+    content = {word.stem for word in claim if word.is_content}
+    known = {word.stem for words in sources for word in words}
     return len(content & known) / len(content) if content else 0.0
 
 
 def _judge(
-    claim: _Claim, given: Sequence[Word], comparison: Comparison, *, raw: float, index: int
+    claim: _Claim, source: Sequence[Word], comparison: Comparison, *, raw: float, index: int
 ) -> _Judged:
     """Judge the claim by one source."""
     if comparison.is_quote and raw >= QUOTED_FROM:
@@ -171,7 +173,7 @@ def _judge(
         speaks_against, counts_from = comparison.is_false and comparison.turns, QUOTED_FROM
     else:
         is_compared = comparison.is_altered or comparison.is_quote
-        speaks_against = not is_compared and _speaks_against(claim, given)
+        speaks_against = not is_compared and _speaks_against(claim, source)
         counts_from = SAME_THING_FROM
     if speaks_against or claim.is_false or claim.has_unknown or comparison.is_false:
         is_against = speaks_against and raw >= counts_from
@@ -188,11 +190,11 @@ def _grade(chance: float, *, is_whole: bool) -> Verdict:
     return "partial" if chance >= PARTIAL_FROM else "unsupported"
 
 
-def _speaks_against(claim: _Claim, given: Sequence[Word]) -> bool:
+def _speaks_against(claim: _Claim, source: Sequence[Word]) -> bool:
     """Return whether the source negates the claim, or has another value of that unit."""
     units = {number.unit for number in claim.unknown_numbers} - {""}
-    return points_the_other_way(claim.words, given) or bool(
-        units & {number.unit for number in read_numbers(given)}
+    return points_the_other_way(claim.words, source) or bool(
+        units & {number.unit for number in read_numbers(source)}
     )
 
 

@@ -42,13 +42,19 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the answer as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        asked = {"q": options["question"], "collection": options["collection"]}
-        asked |= {"tag": options["tag"], "lm": options["lm"], "k": settings.PKB_RETRIEVAL_K}
-        shown = ask_server(asked) or self._answer_here(options)
+        question = {"q": options["question"], "collection": options["collection"]}
+        question |= {"tag": options["tag"], "lm": options["lm"], "k": settings.PKB_RETRIEVAL_K}
+        shown = ask_server(question) or self._answer_here(options)
         if options["json"]:
             self.stdout.write(json.dumps(shown, ensure_ascii=False, indent=2, default=str))
         else:
-            self._print(shown)
+            self.stdout.write("\n".join(FORMATTERS[shown["kind"]](shown)))
+            if shown["fallback"]:
+                self.stdout.write(
+                    f"\nAnswered by another answerer than requested: {shown['fallback']}"
+                )
+            if shown["kind"] == models.Answer.Kind.ANSWER:
+                self.stdout.write(f"\nconfidence {shown['confidence']:.2f}")
 
     def _answer_here(self, options: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -63,13 +69,6 @@ class Command(BaseCommand):
         except PkbError as exc:
             raise CommandError(str(exc)) from exc
         return dict(AnswerShown(new_answer_record(answered)).data)
-
-    def _print(self, shown: AnswerJson) -> None:
-        self.stdout.write("\n".join(FORMATTERS[shown["kind"]](shown)))
-        if shown["fallback"]:
-            self.stdout.write(f"\nAnswered by another answerer than requested: {shown['fallback']}")
-        if shown["kind"] == models.Answer.Kind.ANSWER:
-            self.stdout.write(f"\nconfidence {shown['confidence']:.2f}")
 
 
 def _format_answer(shown: AnswerJson) -> Iterator[str]:
@@ -89,11 +88,9 @@ def _format_answer(shown: AnswerJson) -> Iterator[str]:
         yield f"\n{describe_disagreement(dates)}"
     otherwise = shown["disagreement"] or []
     for number, other in enumerate(otherwise, start=len(shown["citations"]) + 1):
-        yield from _format_quote(number, other, _format_date(other))
-
-
-def _format_date(quoted: AnswerJson) -> str:
-    return f", {quoted['document_date']}" if quoted["document_date"] else ""
+        yield from _format_quote(
+            number, other, f", {other['document_date']}" if other["document_date"] else ""
+        )
 
 
 def _format_closest(shown: AnswerJson) -> Iterator[str]:

@@ -9,7 +9,7 @@ from corpus.models import DEFAULT_COLLECTION
 from corpus.tags import normalize_tags
 from qa.api.claim_views import ClaimShown
 from qa.context import EXTRACTIVE, build_context
-from qa.verify_claim import VerifiedClaim, verify_claim
+from qa.verify_claim import verify_claim
 
 
 class Command(BaseCommand):
@@ -23,9 +23,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--tag", action="append", default=[], help="only documents with a tag; repeatable"
         )
-        given = parser.add_mutually_exclusive_group()
-        given.add_argument("--text", help="check against this text")
-        given.add_argument("--file", type=Path, help="check against this UTF-8 text file")
+        source = parser.add_mutually_exclusive_group()
+        source.add_argument("--text", help="check against this text")
+        source.add_argument("--file", type=Path, help="check against this UTF-8 text file")
         parser.add_argument(
             "--json", action="store_true", help="print the response of POST /claims/verify"
         )
@@ -45,15 +45,12 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(ClaimShown(verified).data, ensure_ascii=False, indent=2))
         else:
-            self._print(verified)
-
-    def _print(self, verified: VerifiedClaim) -> None:
-        self.stdout.write(f"{verified.support} ({verified.score:.2f})")
-        for number, citation in enumerate(verified.citations, start=1):
-            where = citation.passage.name or "the text"
-            span = f"{citation.start_char}-{citation.end_char}"
-            self.stdout.write(f"\n[{number}] {where} ({span}, {citation.support})")
-            self.stdout.write(f'    "{citation.quote}"')
+            self.stdout.write(f"{verified.support} ({verified.score:.2f})")
+            for number, citation in enumerate(verified.citations, start=1):
+                where = citation.passage.name or "the text"
+                span = f"{citation.start_char}-{citation.end_char}"
+                self.stdout.write(f"\n[{number}] {where} ({span}, {citation.support})")
+                self.stdout.write(f'    "{citation.quote}"')
 
 
 def _read(path: Path) -> str:

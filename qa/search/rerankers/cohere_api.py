@@ -52,25 +52,24 @@ class CohereReranker:
         shares = np.zeros(len(texts), np.float64)
         for start in range(0, len(texts), BATCH_SIZE):
             batch = texts[start : start + BATCH_SIZE]
-            shares[start : start + len(batch)] = self._ask(query, batch)
+            # The API takes neither an empty query nor an empty text.
+            body = {
+                "model": self._model,
+                "query": clean_surrogates(query) or " ",
+                "documents": [clean_surrogates(text) or " " for text in batch],
+                "top_n": len(batch),
+            }
+            read_reply = partial(_read, count=len(batch))
+            shares[start : start + len(batch)] = self._api.fetch(
+                "/rerank", body, read=read_reply, wanted="relevance for each text"
+            )
         shares = shares.clip(MIN_SHARE, 1 - MIN_SHARE)
         return np.log(shares / (1 - shares)).astype(np.float32)
 
-    def _ask(self, query: str, texts: Sequence[str]) -> NDArray[np.float64]:
-        # The API takes neither an empty query nor an empty text.
-        body = {
-            "model": self._model,
-            "query": clean_surrogates(query) or " ",
-            "documents": [clean_surrogates(text) or " " for text in texts],
-            "top_n": len(texts),
-        }
-        read = partial(_read, count=len(texts))
-        return self._api.fetch("/rerank", body, read=read, wanted="relevance for each text")
-
 
 def _read(reply: dict[str, Any], *, count: int) -> NDArray[np.float64]:
-    found = {int(row["index"]): float(row["relevance_score"]) for row in reply["results"]}
-    shares = np.array([found[i] for i in range(count)], np.float64)
-    if len(found) > count or not np.isfinite(shares).all():
+    relevance = {int(row["index"]): float(row["relevance_score"]) for row in reply["results"]}
+    shares = np.array([relevance[i] for i in range(count)], np.float64)
+    if len(relevance) > count or not np.isfinite(shares).all():
         raise ValueError("other texts, or no finite numbers")
     return shares

@@ -70,9 +70,11 @@ class LateInteractionReranker:
         Raises:
             BackendError: The model is missing or failed.
         """
-        asked = self._encode(query)
-        told = self._embedder.embed_texts(texts)
-        return np.array([(asked @ each.T).max(axis=1).mean() for each in told], np.float32)
+        query_vectors = self._encode(query)
+        text_vectors = self._embedder.embed_texts(texts)
+        return np.array(
+            [(query_vectors @ each.T).max(axis=1).mean() for each in text_vectors], np.float32
+        )
 
     def score_passages(self, query: str, passages: Sequence[Passage]) -> NDArray[np.float32]:
         """Return shape (n,): ``score`` of their texts, within about 0.02 if vectors are stored.

@@ -1,20 +1,28 @@
-"""Erase answers derived from deleted documents, in the transaction that deletes them.
+"""Delete what has expired, and answers derived from deleted documents.
 
-A model may have mixed several documents, so the whole text of an answer that cites one of them is
-erased. The answer remains as a record of the erasure.
+The latter happens in the transaction that deletes the documents. A model may have mixed several
+documents, so the whole text of an answer that cites one of them is erased. The answer remains as a
+record of the erasure.
 """
 
 import re
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
+from django.contrib.sessions.models import Session as LoginSession
 from django.db import connection
-from django.db.models import Min, Q
+from django.db.models import Min, Model, Q, QuerySet
+from django.utils import timezone
 
-from corpus.models import Document
+from accounts.audit import purge_events
+from accounts.lockouts import purge_logins
+from corpus.ingestion.uploaded_files import delete_orphaned_uploads
+from corpus.models import Document, Tombstone
 from qa import models
-from qa.models import ERASED_ANSWER, ERASED_CITATION, ChatEvent, Message, Session
+from qa.models import ERASED_ANSWER, ERASED_CITATION, ChatEvent, ChatStream, Message, Session
 
 # The document of a selected text is unknown, only its words are. A selection does not show the
 # original white space, and rendered Markdown lacks its marks.
@@ -41,7 +49,9 @@ def erase_derived_answers(sender: Any, *, documents: Sequence[UUID], **_: Any) -
     drafted = models.Answer.objects.filter(draft__documents__has_any_keys=list(map(str, documents)))
     drafted.update(draft=None)
     _reset_sessions(answers)
-    _delete_streamed_text(answers, documents)
+    running = ChatEvent.objects.filter(document__in=documents, stream__answer=None)
+    streams = Q(stream__answer__in=answers) | Q(stream__in=running.values("stream"))
+    ChatEvent.objects.filter(streams, kind="chunk").delete()
 
 
 def _find_in_selections(documents: Sequence[UUID]) -> list[int]:
@@ -49,14 +59,14 @@ def _find_in_selections(documents: Sequence[UUID]) -> list[int]:
     selected = models.Citation.objects.filter(is_selected=True).exclude(quote="")
     if not selected.exists():
         return []
-    found: list[int] = []
+    keys: list[int] = []
     texts = Document.objects.filter(pk__in=documents).values_list("raw_text", flat=True)
     with connection.cursor() as cursor:
         for text in texts.iterator(chunk_size=1):
             plain = " ".join(text.split())
             cursor.execute(_FIND_QUOTES, [plain, _without_marks(text), _MARKS, _MARKS])
-            found += [key for (key,) in cursor.fetchall()]
-    return found
+            keys += [key for (key,) in cursor.fetchall()]
+    return keys
 
 
 def _without_marks(text: str) -> str:
@@ -87,11 +97,45 @@ def reset_completed_question(message: Message) -> None:
     models.Answer.objects.filter(pk=message.answer_id).update(steps=[])
 
 
-def _delete_streamed_text(answers: Sequence[UUID], documents: Sequence[UUID]) -> None:
-    """Delete the streamed text of these answers, also while it is still being streamed.
+# Rows of one transaction: deleting holds no lock for long.
+BATCH_SIZE = 500
 
-    Events that quote a document are deleted with it by cascade.
+
+def purge(*, days: int | None = None, dry_run: bool = False) -> dict[str, int]:
+    """Delete expired data with everything that depends on it, and count it.
+
+    Args:
+        days: Delete answers and sessions older than this; by default ``PKB_RETENTION_DAYS``.
+            Without either, delete only what has expired.
+        dry_run: Only count.
+
+    Returns:
+        Numbers deleted, or to be deleted: ``answers``, ``sessions``, ``streams``, ``tombstones``,
+        ``cookies`` (login sessions), ``events``, ``logins`` (login attempts), and ``files`` that
+        were uploaded but never became a document.
     """
-    running = ChatEvent.objects.filter(document__in=documents, stream__answer=None)
-    streams = Q(stream__answer__in=answers) | Q(stream__in=running.values("stream"))
-    ChatEvent.objects.filter(streams, kind="chunk").delete()
+    streams = ChatStream.objects.expired()
+    sessions = Session.objects.expired()
+    answers = models.Answer.objects.none()
+    days = settings.PKB_RETENTION_DAYS if days is None else days
+    if days is not None:
+        oldest = timezone.now() - timedelta(days=days)
+        answers = models.Answer.objects.filter(created_at__lt=oldest)
+        sessions |= Session.objects.filter(last_used_at__lt=oldest)
+        streams |= ChatStream.objects.filter(created_at__lt=oldest)
+    remove = QuerySet[Model].count if dry_run else _remove
+    return {
+        "answers": remove(answers), "sessions": remove(sessions), "streams": remove(streams),
+        "tombstones": remove(Tombstone.objects.expired()),
+        "cookies": remove(LoginSession.objects.filter(expire_date__lt=timezone.now())),
+        "logins": purge_logins(dry_run=dry_run), "events": purge_events(dry_run=dry_run),
+        "files": delete_orphaned_uploads(dry_run=dry_run),
+    }  # fmt: skip
+
+
+def _remove(rows: QuerySet[Model]) -> int:
+    removed = 0
+    while keys := list(rows.values_list("pk", flat=True)[:BATCH_SIZE]):
+        rows.model._default_manager.filter(pk__in=keys).delete()
+        removed += len(keys)
+    return removed

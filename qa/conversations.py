@@ -1,4 +1,4 @@
-"""Find, rename and delete saved conversations."""
+"""Saved conversations: find, rename and delete them."""
 
 from uuid import UUID
 
@@ -40,10 +40,10 @@ def delete_session(session_id: UUID) -> None:
         SessionNotFound: There is no such saved conversation.
     """
     # Locked: a running answer is added before, or finds it deleted.
-    held = Session.objects.filter(pk=session_id, is_kept=True).select_for_update().first()
-    if held is None:
+    session = Session.objects.filter(pk=session_id, is_kept=True).select_for_update().first()
+    if session is None:
         raise SessionNotFound(f"There is no chat {session_id}.")
     # Also answers from collections that the user can no longer read.
     with acting_as(SYSTEM):
-        Answer.objects.filter(message__session=held).delete()
-        held.delete()
+        Answer.objects.filter(message__session=session).delete()
+        session.delete()

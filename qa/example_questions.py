@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import zip_longest
 
 from corpus.ingestion.normal_form import Outline
 from corpus.models import Collection, Document
@@ -27,16 +28,15 @@ def suggest_questions(collection: Collection, *, count: int) -> list[str]:
     rows = newest.order_by("-ingested_at", "pk").only("title", "outline", "char_count")
     documents = list(rows[:MAX_DOCUMENTS])
     candidates = list(dict.fromkeys([*_take_turns(documents), *_about(documents)]))
-    asked = Answer.objects.filter(collection=collection, question__in=candidates)
-    refused = set(asked.exclude(kind=Answer.Kind.ANSWER).values_list("question", flat=True))
+    answers = Answer.objects.filter(collection=collection, question__in=candidates)
+    refused = set(answers.exclude(kind=Answer.Kind.ANSWER).values_list("question", flat=True))
     return [question for question in candidates if question not in refused][:count]
 
 
 def _take_turns(documents: list[Document]) -> list[str]:
     """Return the questions of all documents in turn: the first of each, then the second."""
-    found = [list(_asked_in(document)) for document in documents]
-    places = range(max(map(len, found), default=0))
-    return [asked[place] for place in places for asked in found if place < len(asked)]
+    turns = zip_longest(*map(_asked_in, documents))
+    return [question for turn in turns for question in turn if question is not None]
 
 
 def _asked_in(document: Document) -> Iterator[str]:
