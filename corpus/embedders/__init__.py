@@ -34,11 +34,15 @@ class Embedder(LoadableModel, Protocol):
     def max_tokens(self) -> int: ...
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return shape (n, d), row i for ``texts[i]``, each of L2 norm 1."""
+        """Return shape (n, d), row i for ``texts[i]``, each of L2 norm 1.
+
+        Raises:
+            BackendError: The model or its server is missing or failed.
+        """
         ...
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Return shape (d,), of L2 norm 1."""
+        """Return shape (d,), of L2 norm 1; raises as ``embed_passages``."""
         ...
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:

@@ -26,7 +26,7 @@ _LEVELS: dict[int, tuple[float, ...]] = {
     2: (0.4528, 1.510),
     4: (0.1284, 0.3881, 0.6568, 0.9424, 1.256, 1.618, 2.069, 2.733),
 }
-_KEPT_COSINE = {1: 0.7979, 2: 0.9394, 4: 0.9952}
+_QUANTIZED_COSINE = {1: 0.7979, 2: 0.9394, 4: 0.9952}
 # Texts unpacked at once: about 10 MB at 384 dimensions.
 BLOCK_TEXTS = 32
 
@@ -47,6 +47,12 @@ class TokenCodec:
     def __init__(self, dimension: int, bits: int) -> None:
         self.dimension = dimension
         self.bits = bits
+        positive = np.array(_LEVELS[bits]) / np.sqrt(dimension)
+        # All levels of a number of a unit vector, ascending.
+        self._levels = np.concatenate([-positive[::-1], positive]).astype(np.float32)
+        codes = (np.arange(256)[:, None] >> np.arange(0, 8, bits)) & (2**bits - 1)
+        # The numbers in each byte, shape (256, numbers in a byte).
+        self._numbers_of_byte: NDArray[np.float32] = self._levels[codes]
 
     @property
     def token_bytes(self) -> int:
@@ -79,7 +85,7 @@ class TokenCodec:
         # ``take`` is ten times as fast here as an index.
         numbers = np.take(self._numbers_of_byte, rows, axis=0)
         vectors = numbers.reshape(len(rows), -1)[:, : self.dimension]
-        lengths = np.sqrt(np.einsum("td,td->t", vectors, vectors)) * _KEPT_COSINE[self.bits]
+        lengths = np.sqrt(np.einsum("td,td->t", vectors, vectors)) * _QUANTIZED_COSINE[self.bits]
         scaled: NDArray[np.float32] = vectors / lengths[:, None]
         return scaled
 
@@ -101,20 +107,6 @@ class TokenCodec:
             best = np.maximum.reduceat(cosines, np.cumsum([0, *counts[:-1]]), axis=1)
             means.append(best.mean(axis=0))
         return np.concatenate(means)
-
-    @cached_property
-    def _levels(self) -> NDArray[np.float32]:
-        """Return all levels of a number of a unit vector, ascending."""
-        positive = np.array(_LEVELS[self.bits]) / np.sqrt(self.dimension)
-        return np.concatenate([-positive[::-1], positive]).astype(np.float32)
-
-    @cached_property
-    def _numbers_of_byte(self) -> NDArray[np.float32]:
-        """Return the level indexes in each byte, shape (256, numbers in a byte)."""
-        shifts = np.arange(0, 8, self.bits)
-        codes = (np.arange(256)[:, None] >> shifts) & (2**self.bits - 1)
-        numbers: NDArray[np.float32] = self._levels[codes]
-        return numbers
 
     @cached_property
     def _rotation(self) -> NDArray[np.float32]:
@@ -216,17 +208,17 @@ class TokenEmbedder(LazyModel[_Loaded]):
         return len(packed) // self._loaded().codec.token_bytes
 
     def score_packed(
-        self, asked: NDArray[np.float32], packed: Sequence[bytes]
+        self, query: NDArray[np.float32], packed: Sequence[bytes]
     ) -> NDArray[np.float32]:
         """Return shape (n,): the mean of the query tokens' best cosines in each text.
 
         Args:
-            asked: Token vectors of the query.
+            query: Token vectors of the query.
 
         Raises:
             BackendError: The model is missing.
         """
-        return self._loaded().codec.mean_best_matches(asked, packed)
+        return self._loaded().codec.mean_best_matches(query, packed)
 
     def _load(self) -> _Loaded:
         folder = find_model(self._model)
@@ -238,18 +230,17 @@ class TokenEmbedder(LazyModel[_Loaded]):
     def _encode(
         self, graph: OnnxModel, tokenizer: "Tokenizer", texts: Sequence[str], marker: str
     ) -> list[NDArray[np.float32]]:
-        found: dict[int, NDArray[np.float32]] = {}
-        for batch in graph.run(self._mark(tokenizer, texts, marker)):
-            for place, i in enumerate(batch.rows):
-                vectors = batch.output[place][batch.mask[place]]
-                found[i] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-        return [found[i] for i in range(len(texts))]
-
-    def _mark(self, tokenizer: "Tokenizer", texts: Sequence[str], marker: str) -> list[TokenRow]:
-        """Insert the marker id after ``[CLS]``; its text form is not treated as a marker."""
+        # The id of the marker follows [CLS]; its text form is not treated as a marker.
         start, mark, end = (tokenizer.token_to_id(each) for each in ("[CLS]", marker, "[SEP]"))
         if start is None or mark is None or end is None:
             raise BackendError(f"The tokenizer of {self._model!r} is not that of a ColBERT model.")
-        rows = tokenize(tokenizer, texts, special_tokens=False)
-        ids = [[start, mark, *row.ids[: self._max_tokens - _ADDED], end] for row in rows]
-        return [TokenRow(np.array(each, np.int32), np.zeros(len(each), np.int32)) for each in ids]
+        marked: list[TokenRow] = []
+        for row in tokenize(tokenizer, texts, special_tokens=False):
+            ids = [start, mark, *row.ids[: self._max_tokens - _ADDED], end]
+            marked.append(TokenRow(np.array(ids, np.int32), np.zeros(len(ids), np.int32)))
+        vectors_of: dict[int, NDArray[np.float32]] = {}
+        for batch in graph.run(marked):
+            for place, i in enumerate(batch.rows):
+                vectors = batch.output[place][batch.mask[place]]
+                vectors_of[i] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return [vectors_of[i] for i in range(len(texts))]

@@ -12,7 +12,7 @@ from corpus.embedders.onnx import usable_core_count
 
 
 class ConcatenatedEmbedder:
-    """Concatenates the unit vectors of other models, each times the root of its weight.
+    """An ``Embedder`` of the unit vectors of others, joined, each times the root of its weight.
 
     The cosine of two vectors is then the weighted mean of the models' cosines. Models with
     different training miss different passages, and one index serves all. docs/decisions/0004 tells
@@ -50,25 +50,15 @@ class ConcatenatedEmbedder:
             part.load()
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return shape (n, d), row i for ``texts[i]``, each of L2 norm 1.
-
-        Raises:
-            BackendError: A model is missing or failed.
-        """
         readable = [self._cut(text) for text in texts]
         return self._join([part.embed_passages(readable) for part, _ in self._parts])
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Return shape (d,), of L2 norm 1.
-
-        Raises:
-            BackendError: A model is missing or failed.
-        """
         readable = self._cut(text)
         (first, _), *others = self._parts
         # A client waits, so the parts run at once; passages run one part after another, because
         # each keeps all cores busy.
-        started = [self._beside.submit(part.embed_query, readable) for part, _ in others]
+        started = [self._threads.submit(part.embed_query, readable) for part, _ in others]
         vectors = [first.embed_query(readable), *(each.result() for each in started)]
         return self._join(vectors)
 
@@ -93,7 +83,7 @@ class ConcatenatedEmbedder:
         return text[: spans[self.max_tokens - 1][1]] if len(spans) > self.max_tokens else text
 
     @cached_property
-    def _beside(self) -> ThreadPoolExecutor:
+    def _threads(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(usable_core_count(), thread_name_prefix="question")
 
     def _join(self, vectors: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:

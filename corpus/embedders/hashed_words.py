@@ -17,7 +17,7 @@ def build_hashing(dimension: str) -> "HashingEmbedder":
 
 
 class HashingEmbedder:
-    """Adds each word, with a sign, to one of ``dimension`` positions (the hashing trick).
+    """An ``Embedder`` that adds each word, with a sign, to one position (the hashing trick).
 
     Source: Weinberger et al., Feature Hashing for Large Scale Multitask Learning, ICML 2009.
     """
@@ -33,20 +33,17 @@ class HashingEmbedder:
         """Do nothing: there are no weights."""
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return shape (n, d), row i for ``texts[i]``, each of L2 norm 1."""
         vectors = np.empty((len(texts), self.dimension), np.float32)
         for i, text in enumerate(texts):
             vectors[i] = self.embed_query(text)
         return vectors
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Return shape (d,), of L2 norm 1."""
         vector = np.zeros(self.dimension)
-        words = Counter(
-            text[start:end].lower() for start, end in self._spans(text)[: self.max_tokens]
-        )
+        words = Counter(word.lower() for word in _WORD.findall(text)[: self.max_tokens])
         for word, count in words.items():
-            number = int.from_bytes(hashlib.blake2b(_utf8(word), digest_size=8).digest())
+            digest = hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=8).digest()
+            number = int.from_bytes(digest)
             vector[(number >> 1) % self.dimension] += count if number & 1 else -count
         if not vector.any():  # no words, or words that cancel out: still a unit vector
             vector[0] = 1.0
@@ -55,16 +52,8 @@ class HashingEmbedder:
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Return the half-open character span of each word, in order."""
-        return self._spans(text)
+        return [match.span() for match in _WORD.finditer(text)]
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the number of words of each text."""
         return [len(_WORD.findall(text)) for text in texts]
-
-    @staticmethod
-    def _spans(text: str) -> list[tuple[int, int]]:
-        return [match.span() for match in _WORD.finditer(text)]
-
-
-def _utf8(word: str) -> bytes:
-    return word.encode("utf-8", "replace")

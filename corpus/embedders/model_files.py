@@ -101,7 +101,14 @@ def read_model_facts(folder: Path) -> ModelFacts:
     """
     config = read_json(folder / "config.json")
     try:
-        return ModelFacts(int(config["hidden_size"]), _max_length(folder, config), _pooling(folder))
+        dimension = int(config["hidden_size"])
+        max_length = _read_if_there(folder / "sentence_bert_config.json").get("max_seq_length")
+        if not max_length:
+            positions = int(config["max_position_embeddings"])
+            tokenizer = _read_if_there(folder / "tokenizer_config.json")
+            # Tokenizers without a limit state an enormous one.
+            max_length = min(positions, int(tokenizer.get("model_max_length", positions)))
+        return ModelFacts(dimension, int(max_length), _pooling(folder))
     except (KeyError, TypeError, ValueError) as exc:
         raise BackendError(f"The configuration in {folder} is incomplete: {exc!r}") from exc
 
@@ -112,23 +119,14 @@ def read_json(path: Path) -> dict[str, Any]:
     Raises:
         BackendError: The file is missing or holds no JSON object.
     """
-    return _as_object(path, _read(path))
-
-
-def _max_length(folder: Path, config: dict[str, Any]) -> int:
-    """Return the stated length, else the least of positions and tokenizer limit."""
-    stated = _read_if_there(folder / "sentence_bert_config.json").get("max_seq_length")
-    if stated:
-        return int(stated)
-    positions = int(config["max_position_embeddings"])
-    # Tokenizers without a limit state an enormous one.
-    return min(
-        positions,
-        int(_read_if_there(folder / "tokenizer_config.json").get("model_max_length", positions)),
-    )
+    value = _read(path)
+    if not isinstance(value, dict):
+        raise BackendError(f"{path} holds no JSON object.")
+    return value
 
 
 def _pooling(folder: Path) -> str | None:
+    """Return the pooling; newer files have one word, older ones a flag for each mode."""
     if not (folder / "modules.json").is_file():
         return None
     kinds = {part["type"].rsplit(".")[-1]: part["path"] for part in _read(folder / "modules.json")}
@@ -137,11 +135,7 @@ def _pooling(folder: Path) -> str | None:
             f"The model in {folder} has parts that only SentenceTransformerEmbedder runs: "
             f"{', '.join(sorted(unknown))}."
         )
-    return _pooling_mode(folder / kinds["Pooling"] / "config.json")
-
-
-def _pooling_mode(path: Path) -> str:
-    """Return the pooling; newer files have one word, older ones a flag for each mode."""
+    path = folder / kinds["Pooling"] / "config.json"
     config = read_json(path)
     on = {key for key, value in config.items() if key.startswith("pooling_mode_") and value is True}
     modes = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
@@ -160,9 +154,3 @@ def _read(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as exc:
         raise BackendError(f"{path} cannot be read: {exc}") from exc
-
-
-def _as_object(path: Path, value: object) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise BackendError(f"{path} holds no JSON object.")
-    return value

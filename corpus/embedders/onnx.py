@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,8 @@ from corpus.embedders.model_files import (
     read_model_facts,
 )
 from corpus.embedders.tokens import (
+    TokenizedModel,
     TokenRow,
-    count_text_tokens,
-    find_token_spans,
     load_tokenizer,
     tokenize,
 )
@@ -71,9 +70,21 @@ class OnnxModel:
         batch_size: int,
         outputs: Sequence[str] = (),
     ) -> None:
+        import onnxruntime  # noqa: PLC0415  (heavy)
+
         self._graph = graph
         self._threads = threads or usable_core_count()
-        self._session = _open_session(graph)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        # Otherwise a buffer plan of 13 to 15 kB is kept for each text length, and a planned buffer
+        # is one piece, for which the arena is doubled. It is not faster (docs/decisions/0014).
+        options.enable_mem_pattern = False
+        with _native_errors_of(graph):
+            self._session = onnxruntime.InferenceSession(
+                str(graph), options, providers=["CPUExecutionProvider"]
+            )
         self._input_names = {each.name for each in self._session.get_inputs()}
         self._first = self._session.get_outputs()[0].name
         self._further = list(outputs)
@@ -97,7 +108,15 @@ class OnnxModel:
         return _threads(self._threads).map(run, batches)
 
     def _run_batch(self, rows: Sequence[TokenRow], chosen: list[int]) -> Batch:
-        feed = _pad([rows[i] for i in chosen])
+        shape = len(chosen), max(len(rows[i].ids) for i in chosen)
+        feed = {
+            name: np.zeros(shape, np.int64)
+            for name in ("input_ids", "attention_mask", "token_type_ids")
+        }
+        for place, row in enumerate(rows[i] for i in chosen):
+            feed["input_ids"][place, : len(row.ids)] = row.ids
+            feed["attention_mask"][place, : len(row.ids)] = 1
+            feed["token_type_ids"][place, : len(row.ids)] = row.type_ids
         with _native_errors_of(self._graph):
             output, *further = self._session.run(
                 [self._first, *self._further],
@@ -124,33 +143,6 @@ def usable_core_count() -> int:
     return max(1, min(cores or 1, allowed))
 
 
-def _pad(rows: Sequence[TokenRow]) -> dict[str, NDArray[np.int64]]:
-    shape = len(rows), max(len(row.ids) for row in rows)
-    feed = {
-        name: np.zeros(shape, np.int64)
-        for name in ("input_ids", "attention_mask", "token_type_ids")
-    }
-    for i, row in enumerate(rows):
-        feed["input_ids"][i, : len(row.ids)] = row.ids
-        feed["attention_mask"][i, : len(row.ids)] = 1
-        feed["token_type_ids"][i, : len(row.ids)] = row.type_ids
-    return feed
-
-
-def _open_session(graph: Path) -> Any:
-    import onnxruntime  # noqa: PLC0415  (heavy)
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    # Otherwise a buffer plan of 13 to 15 kB is kept for each text length, and a planned buffer is
-    # one piece, for which the arena is doubled. It is not faster (docs/decisions/0014).
-    options.enable_mem_pattern = False
-    with _native_errors_of(graph):
-        return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
-
-
 @contextmanager
 def _native_errors_of(graph: Path) -> Iterator[None]:
     """Convert the runtime's errors, which have no common base, to ``BackendError``."""
@@ -172,8 +164,8 @@ def _native_errors_of(graph: Path) -> Iterator[None]:
         raise BackendError(f"The model {graph} failed: {exc}") from exc
 
 
-class OnnxEmbedder(LazyModel[tuple[OnnxModel, "Tokenizer"]]):
-    """Runs a folder's ONNX graph, or one exported from its weights.
+class OnnxEmbedder(TokenizedModel, LazyModel[tuple[OnnxModel, "Tokenizer"]]):
+    """An ``Embedder`` that runs a folder's ONNX graph, or one exported from its weights.
 
     Args:
         model: A packaged model's name, or the path of a model's folder.
@@ -207,7 +199,7 @@ class OnnxEmbedder(LazyModel[tuple[OnnxModel, "Tokenizer"]]):
         self._pooling_option = pooling
         self._query_prefix = query_prefix
         self._quantized = quantized
-        self._tokenizer = LazyLoader(lambda: load_tokenizer(self._folder))
+        self.tokenizer = LazyLoader(lambda: load_tokenizer(self._folder))
 
     @property
     def dimension(self) -> int:
@@ -215,33 +207,15 @@ class OnnxEmbedder(LazyModel[tuple[OnnxModel, "Tokenizer"]]):
 
     @property
     def max_tokens(self) -> int:
-        return self._facts.max_length - self._tokenizer().num_special_tokens_to_add(is_pair=False)
+        return self._facts.max_length - self.tokenizer().num_special_tokens_to_add(is_pair=False)
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return shape (n, d), row i for ``texts[i]``, each of L2 norm 1.
-
-        Raises:
-            BackendError: The model is missing or failed.
-        """
         graph, tokenizer = self._loaded()
         return self._embed(graph, tokenizer, texts)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Return shape (d,), of L2 norm 1.
-
-        Raises:
-            BackendError: The model is missing or failed.
-        """
         vector: NDArray[np.float32] = self.embed_passages([self._query_prefix + text])[0]
         return vector
-
-    def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the half-open character span of each token, in order, special tokens left out."""
-        return find_token_spans(self._tokenizer(), text)
-
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each text, special tokens not counted."""
-        return count_text_tokens(self._tokenizer(), texts)
 
     @cached_property
     def _folder(self) -> Path:
@@ -264,34 +238,28 @@ class OnnxEmbedder(LazyModel[tuple[OnnxModel, "Tokenizer"]]):
         return pooling
 
     def _load(self) -> tuple[OnnxModel, "Tokenizer"]:
-        graph = OnnxModel(self._find_graph(), threads=self._threads, batch_size=self._batch_size)
+        paths = (self._folder / "model.onnx", self._folder / "onnx" / "model.onnx")
+        path = next(filter(Path.is_file, paths), None)
+        if path is None:
+            from corpus.embedders.onnx_export import exported_graph  # noqa: PLC0415  (it runs its graph)
+
+            name = Path(self._model).name
+            path = exported_graph(
+                self._folder, self._cache_dir, name=name, quantized=self._quantized
+            )
+        graph = OnnxModel(path, threads=self._threads, batch_size=self._batch_size)
         tokenizer = load_tokenizer(self._folder, max_length=self._facts.max_length)
         self._embed(graph, tokenizer, ["warm"])
         return graph, tokenizer
-
-    def _find_graph(self) -> Path:
-        for path in (self._folder / "model.onnx", self._folder / "onnx" / "model.onnx"):
-            if path.is_file():
-                return path
-        from corpus.embedders.onnx_export import exported_graph  # noqa: PLC0415  (it runs its graph)
-
-        name = Path(self._model).name
-        return exported_graph(self._folder, self._cache_dir, name=name, quantized=self._quantized)
 
     def _embed(
         self, graph: OnnxModel, tokenizer: "Tokenizer", texts: Sequence[str]
     ) -> NDArray[np.float32]:
         vectors = np.empty((len(texts), self.dimension), np.float32)
         for batch in graph.run(tokenize(tokenizer, texts)):
-            vectors[batch.rows] = _pool(batch, self._pooling)
+            if self._pooling == "cls":
+                pooled = batch.output[:, 0]
+            else:
+                pooled = np.einsum("btd,bt->bd", batch.output, batch.mask.astype(np.float32))
+            vectors[batch.rows] = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
         return vectors
-
-
-def _pool(batch: Batch, pooling: str) -> NDArray[np.float32]:
-    """Return float32, shape (b, d): one unit vector for the token vectors of each row."""
-    if pooling == "cls":
-        pooled = batch.output[:, 0]
-    else:
-        pooled = np.einsum("btd,bt->bd", batch.output, batch.mask.astype(np.float32))
-    unit: NDArray[np.float32] = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
-    return unit

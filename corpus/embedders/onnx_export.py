@@ -8,16 +8,14 @@ quantized.
 import os
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from corpus.atomic_files import digest_files, write_once
 from corpus.embedders.onnx import OnnxModel
-from corpus.embedders.tokens import TokenRow, load_tokenizer, tokenize
+from corpus.embedders.tokens import load_tokenizer, tokenize
 from corpus.errors import BackendError
 
 if TYPE_CHECKING:
@@ -65,19 +63,27 @@ def exported_graph(folder: Path, cache_dir: Path, *, name: str, quantized: bool 
 def export(folder: Path, graph: Path) -> None:
     """Write the graph if it is missing; a concurrent call waits.
 
+    The weights of a quantized graph have 7 bits, because products of 8 overflow on CPUs without
+    VNNI, and one scale for each channel. One scale for each matrix would be less exact
+    (docs/decisions/0015).
+
     Raises:
         BackendError: The graph does not agree with the model.
     """
-    write_once(graph, partial(_export, folder, quantized=graph.name == QUANTIZED_GRAPH))
 
+    def write(path: Path) -> None:
+        model = _load_model(folder)
+        _write_graph(model, path)
+        _check_agreement(model, folder, path, min_cosine=MIN_COSINE)
+        if graph.name == QUANTIZED_GRAPH:
+            from onnxruntime.quantization import QuantType, quantize_dynamic  # noqa: PLC0415  (heavy)
 
-def _export(folder: Path, graph: Path, *, quantized: bool) -> None:
-    model = _load_model(folder)
-    _write_graph(model, graph)
-    _check_agreement(model, folder, graph, least_cosine=MIN_COSINE)
-    if quantized:
-        _quantize(graph)
-        _check_agreement(model, folder, graph, least_cosine=MIN_COSINE_QUANTIZED)
+            quantize_dynamic(
+                path, path, per_channel=True, reduce_range=True, weight_type=QuantType.QInt8
+            )
+            _check_agreement(model, folder, path, min_cosine=MIN_COSINE_QUANTIZED)
+
+    write_once(graph, write)
 
 
 def _digest(folder: Path) -> str:
@@ -145,49 +151,25 @@ def _write_graph(model: "torch.nn.Module", path: Path) -> None:
         )
 
 
-def _quantize(path: Path) -> None:
-    """Quantize the weights to int8, with one scale for each channel.
-
-    They use 7 bits, because products of 8 overflow on CPUs without VNNI. One scale for each matrix
-    would be less exact (docs/decisions/0015).
-    """
-    from onnxruntime.quantization import QuantType, quantize_dynamic  # noqa: PLC0415  (heavy)
-
-    quantize_dynamic(path, path, per_channel=True, reduce_range=True, weight_type=QuantType.QInt8)
-
-
 def _check_agreement(
-    model: "torch.nn.Module", folder: Path, graph: Path, *, least_cosine: float
+    model: "torch.nn.Module", folder: Path, graph: Path, *, min_cosine: float
 ) -> None:
     """Reject a graph whose token vectors differ from the model's."""
-    rows = tokenize(load_tokenizer(folder), _PROBES)
-    session = OnnxModel(graph, threads=1, batch_size=len(rows))
-    found = (
-        (i, output[mask])
-        for batch in session.run(rows)
-        for i, output, mask in zip(batch.rows, batch.output, batch.mask, strict=True)
-    )
-    for i, vectors in found:
-        least = float(_cosines(_run_torch(model, rows[i]), vectors).min())
-        if not least >= least_cosine:  # written so that NaN fails too
-            raise BackendError(f"The exported graph differs from the model: cosine {least:.6f}.")
-
-
-def _run_torch(model: "torch.nn.Module", row: TokenRow) -> NDArray[np.float32]:
     import torch  # noqa: PLC0415  (heavy)
 
-    ids = torch.from_numpy(row.ids.astype(np.int64))[None]
-    with torch.no_grad():
-        vectors: NDArray[np.float32] = model(ids, torch.ones_like(ids), torch.zeros_like(ids))[
-            0
-        ].numpy()
-    return vectors
-
-
-def _cosines(left: NDArray[np.float32], right: NDArray[np.float32]) -> NDArray[np.float32]:
-    norms = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
-    cosines: NDArray[np.float32] = (left * right).sum(axis=1) / norms
-    return cosines
+    rows = tokenize(load_tokenizer(folder), _PROBES)
+    for batch in OnnxModel(graph, threads=1, batch_size=len(rows)).run(rows):
+        for i, output, mask in zip(batch.rows, batch.output, batch.mask, strict=True):
+            ids = torch.from_numpy(rows[i].ids.astype(np.int64))[None]
+            with torch.no_grad():
+                own = model(ids, torch.ones_like(ids), torch.zeros_like(ids))[0].numpy()
+            exported = output[mask]
+            norms = np.linalg.norm(own, axis=1) * np.linalg.norm(exported, axis=1)
+            least = float(((own * exported).sum(axis=1) / norms).min())
+            if not least >= min_cosine:  # written so that NaN fails too
+                raise BackendError(
+                    f"The exported graph differs from the model: cosine {least:.6f}."
+                )
 
 
 if __name__ == "__main__":

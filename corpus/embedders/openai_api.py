@@ -24,7 +24,7 @@ MAX_REQUEST_TOKENS = 250_000
 
 
 class OpenAIEmbedder:
-    """Requests vectors from a server; counts tokens as OpenAI's models do (cl100k).
+    """An ``Embedder`` at a server; counts tokens as OpenAI's models do (cl100k).
 
     Whitespace alone is not counted. A text over ``max_tokens`` is cut before it is sent.
 
@@ -67,44 +67,46 @@ class OpenAIEmbedder:
         self.embed_passages(["warm"])
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return shape (n, d), row i for ``texts[i]``, each of L2 norm 1.
-
-        Raises:
-            BackendError: The server failed.
-        """
+        inputs: list[tuple[str, int]] = []
+        for text in texts:
+            clean = clean_surrogates(text)
+            spans = find_cl100k_spans(clean)
+            if len(spans) > self.max_tokens:
+                clean = clean[: spans[self.max_tokens][0]]
+            # The API rejects empty text.
+            inputs.append((clean or " ", min(len(spans), self.max_tokens)))
+        body: dict[str, Any] = {"model": self._model, "encoding_format": "float"}
+        native = NATIVE_DIMENSIONS.get(self._model)
+        if self._model.startswith(SHORTENED) and self.dimension != native:
+            body["dimensions"] = self.dimension
         vectors = np.empty((len(texts), self.dimension), np.float32)
         start = 0
-        for batch in self._batches([self._cut(text) for text in texts]):
-            vectors[start : start + len(batch)] = self._embed(batch)
+        for batch in self._batches(inputs):
+            read = partial(self._read, count=len(batch))
+            vectors[start : start + len(batch)] = self._api.fetch(
+                "/embeddings", {**body, "input": batch}, read=read, wanted="vectors"
+            )
             start += len(batch)
         return vectors
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Return shape (d,), of L2 norm 1.
-
-        Raises:
-            BackendError: The server failed.
-        """
         vector: NDArray[np.float32] = self.embed_passages([text])[0]
         return vector
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Return the half-open character span of each token, without whitespace."""
         clean = clean_surrogates(text)
-        stripped = [_strip(clean, start, end) for start, end in find_cl100k_spans(clean)]
-        return [span for span in stripped if span is not None]
+        spans: list[tuple[int, int]] = []
+        for start, end in find_cl100k_spans(clean):
+            token = clean[start:end]
+            if bare := token.strip():
+                first = start + len(token) - len(token.lstrip())
+                spans.append((first, first + len(bare)))
+        return spans
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text."""
         return [len(self.token_spans(text)) for text in texts]
-
-    def _cut(self, text: str) -> tuple[str, int]:
-        """Return the text to send and its tokens; the API rejects empty text."""
-        clean = clean_surrogates(text)
-        spans = find_cl100k_spans(clean)
-        if len(spans) > self.max_tokens:
-            clean = clean[: spans[self.max_tokens][0]]
-        return clean or " ", min(len(spans), self.max_tokens)
 
     def _batches(self, texts: Sequence[tuple[str, int]]) -> Iterator[list[str]]:
         batch: list[str] = []
@@ -118,33 +120,16 @@ class OpenAIEmbedder:
         if batch:
             yield batch
 
-    def _embed(self, batch: Sequence[str]) -> NDArray[np.float32]:
-        body: dict[str, Any] = {"model": self._model, "input": batch, "encoding_format": "float"}
-        native = NATIVE_DIMENSIONS.get(self._model)
-        if self._model.startswith(SHORTENED) and self.dimension != native:
-            body["dimensions"] = self.dimension
-        read = partial(self._read, count=len(batch))
-        return self._api.fetch("/embeddings", body, read=read, wanted="vectors")
-
     def _read(self, reply: dict[str, Any], *, count: int) -> NDArray[np.float32]:
         rows = sorted(reply["data"], key=lambda row: row["index"])
-        found = np.array([row["embedding"] for row in rows], np.float32)
-        if found.shape != (count, self.dimension):
+        vectors = np.array([row["embedding"] for row in rows], np.float32)
+        if vectors.shape != (count, self.dimension):
             raise BackendError(
                 f"{self.name}: {count} vectors of {self.dimension} numbers were asked for, "
-                f"the reply has shape {found.shape}."
+                f"the reply has shape {vectors.shape}."
             )
-        norms = np.linalg.norm(found, axis=1, keepdims=True)
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not (np.isfinite(norms).all() and norms.all()):
             raise BackendError(f"{self.name}: a vector has no direction.")
-        unit: NDArray[np.float32] = found / norms
+        unit: NDArray[np.float32] = vectors / norms
         return unit
-
-
-def _strip(text: str, start: int, end: int) -> tuple[int, int] | None:
-    token = text[start:end]
-    kept = token.strip()
-    if not kept:
-        return None
-    first = start + len(token) - len(token.lstrip())
-    return first, first + len(kept)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from corpus.backends import LazyLoader, LazyModel
 from corpus.embedders.model_files import PACKAGED_MODELS, packaged_model
 from corpus.embedders.onnx import usable_core_count
-from corpus.embedders.tokens import clean_surrogates, count_text_tokens, find_token_spans
+from corpus.embedders.tokens import TokenizedModel, clean_surrogates
 from corpus.errors import BackendError
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 
-class SentenceTransformerEmbedder(LazyModel["SentenceTransformer"]):
-    """Runs a model with sentence-transformers on the CPU.
+class SentenceTransformerEmbedder(TokenizedModel, LazyModel["SentenceTransformer"]):
+    """An ``Embedder`` that runs a model with sentence-transformers on the CPU.
 
     Args:
         model: A packaged model's name, a path, or any name that sentence-transformers knows.
@@ -38,7 +38,7 @@ class SentenceTransformerEmbedder(LazyModel["SentenceTransformer"]):
         self._source = model
         self._batch_size = batch_size
         self._threads = threads
-        self._plain_tokenizer = LazyLoader(self._copy_tokenizer)
+        self.tokenizer = LazyLoader(self._copy_tokenizer)
         self._running = Lock()
 
     @cached_property
@@ -53,34 +53,16 @@ class SentenceTransformerEmbedder(LazyModel["SentenceTransformer"]):
         longest = self._loaded().max_seq_length
         if longest is None:
             raise BackendError(f"The model {self._source!r} does not state its longest input.")
-        return int(longest) - self._plain_tokenizer().num_special_tokens_to_add(is_pair=False)
+        return int(longest) - self.tokenizer().num_special_tokens_to_add(is_pair=False)
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return shape (n, d), row i for ``texts[i]``, each of L2 norm 1.
-
-        Raises:
-            BackendError: The model is missing or failed.
-        """
         if not texts:
             return np.empty((0, self.dimension), np.float32)
         return self._encode(texts, prompt="document")
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Return shape (d,), of L2 norm 1.
-
-        Raises:
-            BackendError: The model is missing or failed.
-        """
         vector: NDArray[np.float32] = self._encode([text], prompt="query")[0]
         return vector
-
-    def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the half-open character span of each token, in order, special tokens left out."""
-        return find_token_spans(self._plain_tokenizer(), text)
-
-    def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each text, special tokens not counted."""
-        return count_text_tokens(self._plain_tokenizer(), texts)
 
     def _encode(self, texts: Sequence[str], *, prompt: str) -> NDArray[np.float32]:
         model = self._loaded()

@@ -1,7 +1,7 @@
 """Tokenize text offline: for packaged models, and as OpenAI's models count."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -84,17 +84,6 @@ def tokenize(
     return rows
 
 
-def count_text_tokens(tokenizer: "Tokenizer", texts: Sequence[str]) -> list[int]:
-    """Return the number of tokens of each text, special tokens not counted."""
-    return [
-        len(encoding)
-        for block in _blocks(texts)
-        for encoding in tokenizer.encode_batch_fast(
-            [clean_surrogates(text) for text in block], add_special_tokens=False
-        )
-    ]
-
-
 def find_token_spans(tokenizer: "Tokenizer", text: str) -> list[tuple[int, int]]:
     """Return the half-open character span of each token, in order, special tokens left out.
 
@@ -106,10 +95,39 @@ def find_token_spans(tokenizer: "Tokenizer", text: str) -> list[tuple[int, int]]
     if len(clean) <= _WHOLE_CHARS:
         return list(tokenizer.encode(clean, add_special_tokens=False).offsets)
     spans: list[tuple[int, int]] = []
-    for start, end in pairwise(_block_edges(clean)):
+    start = 0
+    while start < len(clean):
+        # Blocks end before whitespace.
+        space = _BREAK.search(clean, start + _BLOCK_CHARS)
+        end = space.start() if space else len(clean)
         block = _spans_by_word(tokenizer, clean[start:end]) + start
         spans.extend(zip(block[:, 0].tolist(), block[:, 1].tolist(), strict=True))
+        start = end
     return spans
+
+
+class TokenizedModel:
+    """Finds and counts the tokens of text as a model does.
+
+    Attributes:
+        tokenizer: Returns the model's tokenizer, which neither pads nor truncates.
+    """
+
+    tokenizer: "Callable[[], Tokenizer]"
+
+    def token_spans(self, text: str) -> list[tuple[int, int]]:
+        """Return the half-open character span of each token, in order, special tokens left out."""
+        return find_token_spans(self.tokenizer(), text)
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text, special tokens not counted."""
+        return [
+            len(encoding)
+            for block in _blocks(texts)
+            for encoding in self.tokenizer().encode_batch_fast(
+                [clean_surrogates(text) for text in block], add_special_tokens=False
+            )
+        ]
 
 
 def _spans_by_word(tokenizer: "Tokenizer", text: str) -> NDArray[np.int64]:
@@ -134,15 +152,6 @@ def _before(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return for each position the sum of all before it."""
     before: NDArray[np.int64] = np.cumsum(counts) - counts
     return before
-
-
-def _block_edges(text: str) -> list[int]:
-    """Return 0, positions before whitespace about ``_BLOCK_CHARS`` apart, and the length."""
-    edges = [0]
-    while edges[-1] < len(text):
-        found = _BREAK.search(text, edges[-1] + _BLOCK_CHARS)
-        edges.append(found.start() if found else len(text))
-    return edges
 
 
 def _blocks(texts: Sequence[str]) -> list[Sequence[str]]:

@@ -11,7 +11,8 @@ is far more likely right than one that mixes them.
 
 import codecs
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import suppress
 
 from corpus.errors import BinaryText, UnreadableFile
 
@@ -43,28 +44,6 @@ _MARKS = frozenset("„“”‘’‚«»‹›–—…•·€£©®™°§±
 _LAST_ASCII = "\x7f"
 _MIN_ASCII_SHARE = 0.6
 _MAX_FOREIGN_SHARE = 0.03
-
-
-def latin_encoding(content: bytes) -> str:
-    """Return the Latin code page of a text in a European language, or "" if unclear."""
-    sample = content[:_SAMPLE_BYTES]
-    ascii_letters = sum(sample.count(bytes((code,))) for code in range(0x41, 0x7B))
-    beyond = sum(1 for code in sample if code > ord(_LAST_ASCII))
-    if ascii_letters < _MIN_ASCII_SHARE * (ascii_letters + beyond):
-        return ""
-    misfits = {name: _misfit(sample, name) for name in _ALPHABETS}
-    best = min(misfits, key=lambda name: misfits[name])
-    return best if misfits[best] <= _MAX_FOREIGN_SHARE * beyond else ""
-
-
-def _misfit(sample: bytes, encoding: str) -> float:
-    """Return how many non-ASCII characters are foreign to the best-fitting alphabet."""
-    try:
-        text = sample.decode(encoding)
-    except UnicodeDecodeError:
-        return float("inf")
-    letters = [letter for letter in text.lower() if letter > _LAST_ASCII and letter not in _MARKS]
-    return min(sum(letter not in known for letter in letters) for known in _ALPHABETS[encoding])
 
 
 _BOMS = (
@@ -132,9 +111,9 @@ def declared_encoding(content: bytes) -> str:
     """Return the encoding declared in the first lines of an HTML, XML or source file, or ""."""
     head = content[:4096]
     for pattern in _DECLARED:
-        found = pattern.search(head)
-        if found:
-            return found.group(1).decode("ascii")
+        match = pattern.search(head)
+        if match:
+            return match.group(1).decode("ascii")
     return ""
 
 
@@ -142,92 +121,82 @@ def _decode(content: bytes, declared: str) -> str:
     for mark, name in _BOMS:
         if content.startswith(mark):
             return content[len(mark) :].decode(name, errors="replace")
-    steps: tuple[Callable[[bytes], str | None], ...] = (
-        _wide,
-        _iso_2022,
-        _utf_8,
-        lambda content: _declared(content, declared or declared_encoding(content)),
-        _mixed,
-        _guessed,
-    )
-    for step in steps:
-        text = step(content)
-        if text is not None:
-            return text
+    for name in _evident_encodings(content, declared):
+        try:
+            return content.decode(name)
+        except UnicodeError:
+            continue
+    # UTF-8 with a few stray bytes, which are read as Windows-1252.
+    text = content.decode("utf-8", errors="surrogateescape")
+    stray_count = sum(map(len, _STRAY.findall(text)))
+    good_count = len(text) - len(text.encode("ascii", errors="ignore")) - stray_count
+    if good_count >= stray_count * _GOOD_PER_BAD:
+        return _STRAY.sub(
+            lambda run: run[0].encode("utf-8", "surrogateescape").decode("cp1252", "replace"), text
+        )
+    if name := _guess_encoding(content):
+        return content.decode(name, errors="replace")
     raise UnreadableFile("The text encoding of the file could not be recognised.")
 
 
-def _utf_8(content: bytes) -> str | None:
+def _evident_encodings(content: bytes, declared: str) -> Iterator[str]:
+    """Yield the encodings that the bytes or a declaration name, the likeliest first."""
+    if name := _wide_encoding(content):
+        yield name
+    for escape, name in _ISO_2022:
+        if escape in content[:_SAMPLE_BYTES]:
+            yield name
+            break
+    yield "utf-8"
+    label = declared or declared_encoding(content)
     try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
+        name = codecs.lookup(_LABELS.get(label.lower(), label)).name if label else ""
+    except (LookupError, ValueError):  # ValueError: a NUL in the label
+        return
+    name = _WIDER.get(name, name)
+    if _TEXT_CODEC.match(name):
+        yield name
 
 
-def _strictly(content: bytes, name: str) -> str | None:
-    try:
-        return content.decode(name)
-    except UnicodeError:
-        return None
-
-
-def _wide(content: bytes) -> str | None:
-    """Decode UTF-32 or UTF-16 without a mark: the high bytes of most characters are NUL."""
+def _wide_encoding(content: bytes) -> str:
+    """Return UTF-32 or UTF-16 without a mark: the high bytes of most characters are NUL."""
     sample = content[: _SAMPLE_BYTES - _SAMPLE_BYTES % 4]
     if b"\x00" not in sample or len(sample) % 2:
-        return None
+        return ""
     quarter = max(len(sample) // 4, 1)
     nuls = [sample[position::4].count(0) / quarter for position in range(4)]
     # Minimum and maximum share of NULs at one of four byte positions, for high and low bytes.
     few, many = 0.05, 0.4
-    name = ""
     if min(nuls[2:]) > many and nuls[0] < few:
-        name = "utf-32-le"
-    elif min(nuls[:2]) > many and nuls[3] < few:
-        name = "utf-32-be"
-    elif min(nuls[1], nuls[3]) > many and max(nuls[0], nuls[2]) < few:
-        name = "utf-16-le"
-    elif min(nuls[0], nuls[2]) > many and max(nuls[1], nuls[3]) < few:
-        name = "utf-16-be"
-    return _strictly(content, name) if name else None
+        return "utf-32-le"
+    if min(nuls[:2]) > many and nuls[3] < few:
+        return "utf-32-be"
+    if min(nuls[1], nuls[3]) > many and max(nuls[0], nuls[2]) < few:
+        return "utf-16-le"
+    if min(nuls[0], nuls[2]) > many and max(nuls[1], nuls[3]) < few:
+        return "utf-16-be"
+    return ""
 
 
-def _iso_2022(content: bytes) -> str | None:
-    for escape, name in _ISO_2022:
-        if escape in content[:_SAMPLE_BYTES]:
-            return _strictly(content, name)
-    return None
+def _guess_encoding(content: bytes) -> str:
+    """Return a code page: a Latin one by its letters, else by statistics; "" if none fits."""
+    sample = content[:_SAMPLE_BYTES]
+    ascii_letters = sum(sample.count(bytes((code,))) for code in range(0x41, 0x7B))
+    beyond = sum(1 for code in sample if code > ord(_LAST_ASCII))
+    if ascii_letters >= _MIN_ASCII_SHARE * (ascii_letters + beyond):
+        # How many letters are foreign to the best-fitting alphabet of each code page.
+        misfits: dict[str, int] = {}
+        for name, alphabets in _ALPHABETS.items():
+            with suppress(UnicodeDecodeError):
+                text = sample.decode(name).lower()
+                letters = [each for each in text if each > _LAST_ASCII and each not in _MARKS]
+                misfits[name] = min(
+                    sum(each not in known for each in letters) for known in alphabets
+                )
+        best = min(misfits, key=misfits.__getitem__)
+        if misfits[best] <= _MAX_FOREIGN_SHARE * beyond:
+            return best
+    from charset_normalizer import from_bytes  # noqa: PLC0415 - only for files that need it
 
-
-def _declared(content: bytes, label: str) -> str | None:
-    """Decode with the declared encoding if it is a plain text codec and fits."""
-    try:
-        name = codecs.lookup(_LABELS.get(label.lower(), label)).name if label else ""
-    except (LookupError, ValueError):  # ValueError: a NUL in the label
-        return None
-    name = _WIDER.get(name, name)
-    if name == "utf-8" or not _TEXT_CODEC.match(name):
-        return None
-    return _strictly(content, name)
-
-
-def _mixed(content: bytes) -> str | None:
-    """Decode UTF-8 with a few stray bytes, which are read as Windows-1252."""
-    text = content.decode("utf-8", errors="surrogateescape")
-    bad = sum(map(len, _STRAY.findall(text)))
-    good = len(text) - len(text.encode("ascii", errors="ignore")) - bad
-    if good < bad * _GOOD_PER_BAD:
-        return None
-    return _STRAY.sub(
-        lambda run: run[0].encode("utf-8", "surrogateescape").decode("cp1252", "replace"), text
-    )
-
-
-def _guessed(content: bytes) -> str | None:
-    name = latin_encoding(content)
-    if not name:
-        from charset_normalizer import from_bytes  # noqa: PLC0415 - only for files that need it
-
-        best = from_bytes(content[:_GUESS_BYTES]).best()
-        name = best.encoding if best else ""
-    return content.decode(name, errors="replace") if name else None
+    match = from_bytes(content[:_GUESS_BYTES]).best()
+    return match.encoding if match else ""

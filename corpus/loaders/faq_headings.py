@@ -7,7 +7,7 @@ answer: a rhetorical question must not name all that follows.
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
 
@@ -43,28 +43,42 @@ def add_question_headings(blocks: Sequence[Block]) -> tuple[Block, ...]:
     parts = [part for block in blocks for part in _turns(block)]
     questions = _find_questions(parts)
     sections = list(accumulate(part.heading_level is not None for part in parts))
-    company = Counter(sections[at] for at, words in questions.items() if words)
-    named = list(parts)
+    question_counts = Counter(sections[at] for at, words in questions.items() if words)
+    labeled = list(parts)
     for at, words in questions.items():
         if not words:
             continue
-        is_lone = company[sections[at]] == 1 and not _MARK.match(parts[at].text)
-        most_chars = MAX_LONE_ANSWER_CHARS if is_lone else MAX_ANSWER_CHARS
-        for place in range(at, _answer_end(parts, at, questions, most_chars)):
-            labels = named[place].labels
-            named[place] = replace(
-                named[place], labels=labels if words in labels else (*labels, words)
-            )
-        named[at] = replace(named[at], heading_level=LINE_LEVEL, heading_text=words)
-    return tuple(named)
+        is_lone = question_counts[sections[at]] == 1 and not _MARK.match(parts[at].text)
+        max_chars = MAX_LONE_ANSWER_CHARS if is_lone else MAX_ANSWER_CHARS
+        char_count = 0
+        for place in range(at, len(parts)):
+            part = parts[place]
+            if place > at:
+                char_count += len(part.text)
+                is_next = part.heading_level is not None or place in questions
+                is_too_long = char_count > max_chars and place > at + 1
+                if is_next or is_too_long or _RULE.match(part.text):
+                    break
+            labels = labeled[place].labels
+            if words not in labels:
+                labeled[place] = replace(labeled[place], labels=(*labels, words))
+        labeled[at] = replace(labeled[at], heading_level=LINE_LEVEL, heading_text=words)
+    return tuple(labeled)
 
 
 def _turns(block: Block) -> Iterator[Block]:
     """Yield the questions and answers in a block, or the block itself."""
     has_positions = bool(block.ocr_boxes or block.page_starts)
     is_whole = block.heading_level is not None or has_positions or block.text.startswith(_FENCES)
-    starts = [] if is_whole else _turn_starts(block.text)
-    if not starts:
+    starts: list[int] = []
+    asks = is_answered = False
+    for turn in () if is_whole else _TURN.finditer(block.text):
+        # Several answers in a row ("A1) ...", "A2) ...") count as one.
+        if turn["asks"] or asks:
+            starts.append(turn.start())
+            asks = bool(turn["asks"])
+            is_answered |= not asks
+    if not is_answered:
         yield block
         return
     for start, end in pairwise([0, *starts, len(block.text)]):
@@ -72,32 +86,38 @@ def _turns(block: Block) -> Iterator[Block]:
             yield replace(block, text=text)
 
 
-def _turn_starts(text: str) -> list[int]:
-    """Return the offsets of questions and answers, or nothing without an answer."""
-    starts: list[int] = []
-    asks = is_answered = False
-    for turn in _TURN.finditer(text):
-        # Several answers in a row ("A1) ...", "A2) ...") count as one.
-        if turn["asks"] or asks:
-            starts.append(turn.start())
-            asks = bool(turn["asks"])
-            is_answered |= not asks
-    return starts if is_answered else []
-
-
 def _find_questions(parts: Sequence[Block]) -> dict[int, str]:
     """Return the words of each answered question by block index."""
     spread = dict(filter(None, (_spread_question(parts, at) for at in range(len(parts)))))
     inside = {place for at, end in spread.items() for place in range(at + 1, end)}
     places = [at for at, part in enumerate(parts) if not part.heading_level and at not in inside]
+    texts = [part.text.strip() for part in parts]
     marked = {at for at in places if _MARK.match(parts[at].text)}
-    answered = {at for at in places if _is_short(parts[at]) and _has_marked_answer(parts, at)}
-    asking = {at for at in places if _is_question(parts[at])} | (marked & answered)
+    answered = {
+        at
+        for at in places
+        if _is_short(texts[at]) and at + 1 < len(parts) and _ANSWER.match(parts[at + 1].text)
+    }
+    lines = (
+        at for at in places if len(texts[at]) <= MAX_LINE_CHARS and not BULLET.match(texts[at])
+    )
+    asking = {at for at in lines if _QUESTION.match(texts[at])} | (marked & answered)
     # If marks separate questions and answers, a question need not end in "?".
     for ones in (marked, answered):
         asking |= ones if len(asking & ones) >= MIN_MARKED else set()
-    words = {at: _words([parts[at]]) if _is_answered(parts, at, asking) else "" for at in asking}
-    words |= {at: _words(parts[at + 1 : end]) for at, end in spread.items()}
+    words: dict[int, str] = {}
+    for at in asking:
+        is_alone = at + 1 == len(parts) or _is_lone_mark(parts[at].text)
+        # Another question after it is no answer.
+        is_answered = (
+            not is_alone
+            and _is_short(texts[at])
+            and parts[at + 1].heading_level is None
+            and at + 1 not in asking
+        )
+        words[at] = " ".join(texts[at].split()) if is_answered else ""
+    for at, end in spread.items():
+        words[at] = " ".join(" ".join(texts[at + 1 : end]).split())
     return dict(sorted(words.items()))
 
 
@@ -115,45 +135,12 @@ def _spread_question(parts: Sequence[Block], at: int) -> tuple[int, int] | None:
     return None
 
 
-def _has_marked_answer(parts: Sequence[Block], at: int) -> bool:
-    return at + 1 < len(parts) and _ANSWER.match(parts[at + 1].text) is not None
-
-
-def _is_answered(parts: Sequence[Block], at: int, asking: Container[int]) -> bool:
-    """Return whether a question has words, and text other than a question after it."""
-    if not _is_short(parts[at]) or _is_lone_mark(parts[at].text) or at + 1 == len(parts):
-        return False
-    return parts[at + 1].heading_level is None and at + 1 not in asking
-
-
-def _answer_end(parts: Sequence[Block], at: int, questions: Container[int], most_chars: int) -> int:
-    """Return the index after the last block of the answer to question ``at``."""
-    char_count = 0
-    for end in range(at + 1, len(parts)):
-        char_count += len(parts[end].text)
-        is_next = parts[end].heading_level is not None or end in questions
-        if is_next or _RULE.match(parts[end].text) or (char_count > most_chars and end > at + 1):
-            return end
-    return len(parts)
-
-
-def _is_short(block: Block) -> bool:
-    """Return whether a block is short enough to be a marked question."""
-    text = block.text.strip()
+def _is_short(text: str) -> bool:
+    """Return whether a text is short enough to be a marked question."""
     is_other = BULLET.match(text) or _ANSWER.match(text) or text.startswith(_FENCES)
     return len(text) <= MAX_MARKED_CHARS and not is_other
-
-
-def _is_question(block: Block) -> bool:
-    text = block.text.strip()
-    is_line = len(text) <= MAX_LINE_CHARS and not BULLET.match(text)
-    return is_line and _QUESTION.match(text) is not None
 
 
 def _is_lone_mark(text: str) -> bool:
     mark = _MARK.match(text)
     return mark is not None and mark.end() == len(text)
-
-
-def _words(parts: Iterable[Block]) -> str:
-    return " ".join(" ".join(part.text for part in parts).split())

@@ -5,7 +5,7 @@ its label. The sentence before a list ("The following are supported:") is not us
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from corpus.loaders.blocks import Block
@@ -43,7 +43,28 @@ _MARKUP = re.compile(r"\[([^\[\]\n]{1,500}+)\]\([^)\s]{0,1000}+\)|\*\*|``")
 
 def label_blocks(blocks: Sequence[Block]) -> tuple[Block, ...]:
     """Add the labels of neighboring lines to each block."""
-    return tuple(_label_by_caption(list(_label_by_term(blocks))))
+    labeled: list[Block] = []
+    # A term labels its block, and the indented blocks after it.
+    term, indent = "", 0
+    for block in blocks:
+        own = "" if block.heading_level else _find_term(block.text)
+        if own:
+            term, indent = own, _indent(block.text)
+        elif block.heading_level or _indent(block.text) <= indent:
+            term = ""
+        is_new = term and term not in block.labels
+        labeled.append(replace(block, labels=(*block.labels, term)) if is_new else block)
+    # A caption labels the block after it, and all rows of a table.
+    for at, block in enumerate(labeled[:-1]):
+        caption = normalize_label(block.text) if _CAPTION.match(block.text) else ""
+        if not caption or block.heading_level or labeled[at + 1].heading_level:
+            continue
+        end = at + 2
+        while end < len(labeled) and _ROW.match(labeled[end].text):
+            end += 1
+        for place in range(at, end):
+            labeled[place] = replace(labeled[place], labels=(caption, *labeled[place].labels))
+    return tuple(labeled)
 
 
 def normalize_label(text: str) -> str:
@@ -59,54 +80,21 @@ def is_bold_heading(text: str) -> bool:
     return any(map(str.isalpha, text)) and not _CAPTION.match(text)
 
 
-def _label_by_term(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Label blocks that begin with a term, and the indented blocks after them, with the term."""
-    name, indent = "", 0
-    for block in blocks:
-        own = "" if block.heading_level else _find_term(block.text)
-        if own:
-            name, indent = own, _indent(block.text)
-        elif block.heading_level or _indent(block.text) <= indent:
-            name = ""
-        is_new = name and name not in block.labels
-        yield replace(block, labels=(*block.labels, name)) if is_new else block
-
-
 def _find_term(text: str) -> str:
     """Return the option a block describes, a table's header, or a line above an indented one."""
     first, _, rest = text.partition("\n")
     line = first.strip()
     if _HEADER.match(text):
         return normalize_label(line.strip("| "))
-    named = _OPTION.match(line) or _DESCRIBED.match(line)
-    if named:
-        return normalize_label(named[named.lastindex or 0])
+    option = _OPTION.match(line) or _DESCRIBED.match(line)
+    if option:
+        return normalize_label(option[option.lastindex or 0])
     is_defined = _DEFINITION.match(rest) or _indent(rest) > _indent(first)
-    if not is_defined or line.startswith("```") or _is_item(line) or len(line) > MAX_TERM_CHARS:
+    is_item = any(mark.match(line) for mark in (BULLET, _NUMBER, _ROW))
+    if not is_defined or line.startswith("```") or is_item or len(line) > MAX_TERM_CHARS:
         return ""
     return normalize_label(line) if _TERM.match(line) else ""
 
 
 def _indent(text: str) -> int:
     return len(text) - len(text.lstrip(" \t"))
-
-
-def _is_item(text: str) -> bool:
-    return any(mark.match(text) for mark in (BULLET, _NUMBER, _ROW))
-
-
-def _label_by_caption(blocks: list[Block]) -> list[Block]:
-    """Label tables and listings with the numbered caption before them."""
-    named = list(blocks)
-    for at, block in enumerate(blocks[:-1]):
-        caption = "" if block.heading_level else _caption(block.text)
-        end = at + 2 if caption and not blocks[at + 1].heading_level else at
-        while at < end < len(blocks) and _ROW.match(blocks[end].text):
-            end += 1
-        for place in range(at, end):
-            named[place] = replace(named[place], labels=(caption, *named[place].labels))
-    return named
-
-
-def _caption(text: str) -> str:
-    return normalize_label(text) if _CAPTION.match(text) else ""

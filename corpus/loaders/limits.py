@@ -44,11 +44,11 @@ class LoaderLimits:
 _MAX_DIGITS = 12
 
 
-def bounded_number(stated: str | None, *, default: int, most: int) -> int:
-    """Return a whole number from 0 to ``most``, or the default if there is none.
+def bounded_number(value: str | None, *, default: int, maximum: int) -> int:
+    """Return a whole number from 0 to ``maximum``, or the default if there is none.
 
     Files may contain anything: a cell that spans a billion columns, a number of 5,000 digits.
     """
-    if not stated or not stated.isdecimal():
+    if not value or not value.isdecimal():
         return default
-    return min(int(stated[:_MAX_DIGITS]), most)
+    return min(int(value[:_MAX_DIGITS]), maximum)

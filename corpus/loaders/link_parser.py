@@ -74,20 +74,20 @@ def _read_xml(content: bytes) -> dict[str, list[str]]:
     from defusedxml import DefusedXmlException  # noqa: PLC0415
     from defusedxml.ElementTree import iterparse  # noqa: PLC0415
 
-    found: dict[str, list[str]] = {"url": [], "sitemap": []}
+    addresses: dict[str, list[str]] = {"url": [], "sitemap": []}
     try:
         for _, element in iterparse(BytesIO(content), forbid_dtd=True):
             kind = element.tag.rpartition("}")[2]
-            if kind in found:
-                named = (each.text for each in element if each.tag.rpartition("}")[2] == "loc")
-                address = (next(named, "") or "").strip()
+            if kind in addresses:
+                locations = (each.text for each in element if each.tag.rpartition("}")[2] == "loc")
+                address = (next(locations, "") or "").strip()
                 if 0 < len(address) <= MAX_ADDRESS_CHARS:
-                    found[kind].append(address)
+                    addresses[kind].append(address)
                 element.clear()
-            if len(found["url"]) + len(found["sitemap"]) >= MAX_ENTRIES:
+            if len(addresses["url"]) + len(addresses["sitemap"]) >= MAX_ENTRIES:
                 break
     except DefusedXmlException as error:
         raise UnreadableFile("The sitemap declares a DTD or entities.") from error
     except (ParseError, ValueError, LookupError) as error:
         raise UnreadableFile(f"The sitemap is not well-formed XML: {error}") from error
-    return {"pages": found["url"], "sitemaps": found["sitemap"]}
+    return {"pages": addresses["url"], "sitemaps": addresses["sitemap"]}

@@ -13,14 +13,14 @@ from corpus.loaders.limits import LoaderLimits
 
 # First bytes of zip archives, full and empty; of old Office files; of marked text.
 _ZIP_MARKS = (b"PK\x03\x04", b"PK\x05\x06")
-_RTF_MARK = b"{\\rtf"
 _OLE_MARK = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _TEXT_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
-_IMAGE_MARKS = (
+_MARKS = (
     (b"\x89PNG\r\n\x1a\n", registry.PNG),
     (b"\xff\xd8\xff", registry.JPEG),
     (b"II*\x00", registry.TIFF),
     (b"MM\x00*", registry.TIFF),
+    (b"{\\rtf", registry.RTF),
 )
 # Header lengths that follow the first 14 bytes of a bitmap.
 _BMP_HEADERS = (12, 40, 52, 56, 64, 108, 124)
@@ -60,7 +60,7 @@ _UNREAD_MARKS = (
     (b"\x1f\x8b", "A gzip archive (unpack it and add the file inside)"),
     (b"BZh", "A bzip2 archive (unpack it and add the file inside)"),
 )
-_TOLD_BY_CONTENT = registry.OLE | {registry.RTF}
+_OLD_OFFICE = registry.OLE | {registry.RTF}
 # By a stream that only they have; formats that may contain others come first.
 _OLE_KINDS = (
     ("__properties_version1.0", registry.OUTLOOK),
@@ -91,91 +91,38 @@ def detect_media_type(
     if not extension:
         extension = PurePath(filename).name.lower()  # Makefile, Dockerfile
     named = registry.MEDIA_TYPE_OF_EXTENSION.get(extension, "")
-    stated = named or registry.canonical_media_type(declared)
+    expected = named or registry.canonical_media_type(declared)
     marked = _marked_media_type(content, named, limits)
     if marked:
         return marked
-    if not stated and not _may_be_text(declared):
+    bare = declared.partition(";")[0].strip().lower()
+    may_be_text = bare in {"", "application/octet-stream"} or bare.startswith("text/")
+    if not expected and not may_be_text:
         raise registry.unsupported_media_type(f"A file of type {declared}")
-    if stated in _TOLD_BY_CONTENT:
+    if expected in _OLD_OFFICE:
         # Pages and tables as text, which web programs name so that Office opens them.
-        extension, stated = "", ""
-    is_text = not stated or _is_text_format(stated)
-    return _text_media_type(content, extension, stated) if is_text else stated
+        return _text_media_type(content, "", "")
+    is_binary = expected == registry.PDF or expected in registry.IMAGES
+    if expected and (is_binary or registry.FORMATS[expected].is_zip):
+        return expected
+    return _text_media_type(content, extension, expected)
 
 
 def _marked_media_type(content: bytes, named: str, limits: LoaderLimits) -> str:
     """Return the media type of a file with known first bytes, else ""."""
-    if drawn := _drawn_media_type(content):
-        return drawn
-    if content.startswith(_ZIP_MARKS):
-        return _zip_media_type(content, limits)
-    if content.startswith(_OLE_MARK):
-        return _ole_media_type(content, named)
-    return registry.RTF if content.startswith(_RTF_MARK) else ""
-
-
-def _may_be_text(declared: str) -> bool:
-    """Return whether a file of an unknown media type may be text."""
-    bare = declared.partition(";")[0].strip().lower()
-    return bare in {"", "application/octet-stream"} or bare.startswith("text/")
-
-
-def _is_text_format(media_type: str) -> bool:
-    known = registry.FORMATS.get(media_type)
-    is_other = media_type == registry.PDF or media_type in registry.IMAGES
-    return known is not None and not known.is_zip and not is_other
-
-
-def _drawn_media_type(content: bytes) -> str:
-    """Return the media type of a PDF or an image, or ""."""
     if b"%PDF-" in content[:_PDF_HEADER_BYTES]:
         return registry.PDF
-    for mark, media_type in _IMAGE_MARKS:
+    for mark, media_type in _MARKS:
         if content.startswith(mark):
             return media_type
     if content.startswith(b"RIFF") and content[8:12] == b"WEBP":
         return registry.WEBP
-    is_bitmap = content[:2] == b"BM" and int.from_bytes(content[14:18], "little") in _BMP_HEADERS
-    return registry.BMP if is_bitmap else ""
-
-
-def _zip_media_type(content: bytes, limits: LoaderLimits) -> str:
-    # Entries are counted first: parsing a million entries takes seconds.
-    if content.count(b"PK\x01\x02") > limits.max_entries:
-        raise UnreadableFile(f"The archive has more than {limits.max_entries} entries.")
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            names = archive.namelist()
-            stated = _stated_in_zip(archive)
-    except (zipfile.BadZipFile, struct.error, ValueError, NotImplementedError) as error:
-        raise UnreadableFile(f"The zip container is damaged: {error}") from error
-    if stated:
-        return stated
-    for prefix, media_type in _OOXML:
-        if any(name.startswith(prefix) for name in names) and "[Content_Types].xml" in names:
-            return media_type
-    if any(name.endswith(".iwa") for name in names):
-        raise registry.unsupported_media_type(
-            "A file of Pages, Numbers or Keynote (export it there to Word, Excel or PowerPoint)"
-        )
-    raise registry.unsupported_media_type("A zip archive (unpack it and add the files inside)")
-
-
-def _stated_in_zip(archive: zipfile.ZipFile) -> str:
-    """Return the media type that OpenDocument and EPUB store in an entry."""
-    try:
-        entry = archive.getinfo("mimetype")
-        with archive.open(entry) as file:
-            bare = file.read(200).decode("ascii", "replace").strip()
-    # RuntimeError: the entry is encrypted; OSError: its bzip2 data is broken.
-    except (KeyError, RuntimeError, EOFError, OSError, zlib.error, zipfile.BadZipFile):
-        return "" if "META-INF/container.xml" not in archive.namelist() else registry.EPUB
-    bare = bare.removesuffix("-template")
-    return bare if bare in registry.FORMATS else ""
-
-
-def _ole_media_type(content: bytes, named: str) -> str:
+    if content[:2] == b"BM" and int.from_bytes(content[14:18], "little") in _BMP_HEADERS:
+        return registry.BMP
+    if content.startswith(_ZIP_MARKS):
+        return _zip_media_type(content, limits)
+    if not content.startswith(_OLE_MARK):
+        return ""
     if "EncryptedPackage".encode("utf-16-le") in content:
         raise UnreadableFile("The file is protected by a password.")
     kinds = [kind for stream, kind in _OLE_KINDS if stream.encode("utf-16-le") in content]
@@ -187,52 +134,80 @@ def _ole_media_type(content: bytes, named: str) -> str:
     return named if named in kinds else kinds[0]
 
 
-def _text_media_type(content: bytes, extension: str, stated: str) -> str:
-    """Return the kind of text of a text file."""
+def _zip_media_type(content: bytes, limits: LoaderLimits) -> str:
+    # Entries are counted first: parsing a million entries takes seconds.
+    if content.count(b"PK\x01\x02") > limits.max_entries:
+        raise UnreadableFile(f"The archive has more than {limits.max_entries} entries.")
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            names = archive.namelist()
+            stored = _stored_media_type(archive)
+    except (zipfile.BadZipFile, struct.error, ValueError, NotImplementedError) as error:
+        raise UnreadableFile(f"The zip container is damaged: {error}") from error
+    if stored:
+        return stored
+    for prefix, media_type in _OOXML:
+        if any(name.startswith(prefix) for name in names) and "[Content_Types].xml" in names:
+            return media_type
+    is_iwork = any(name.endswith(".iwa") for name in names)
+    raise registry.unsupported_media_type(
+        "A file of Pages, Numbers or Keynote (export it there to Word, Excel or PowerPoint)"
+        if is_iwork
+        else "A zip archive (unpack it and add the files inside)"
+    )
+
+
+def _stored_media_type(archive: zipfile.ZipFile) -> str:
+    """Return the media type that OpenDocument and EPUB store in an entry."""
+    try:
+        with archive.open("mimetype") as file:
+            stored = file.read(200).decode("ascii", "replace").strip().removesuffix("-template")
+    # RuntimeError: the entry is encrypted; OSError: its bzip2 data is broken.
+    except (KeyError, RuntimeError, EOFError, OSError, zlib.error, zipfile.BadZipFile):
+        return registry.EPUB if "META-INF/container.xml" in archive.namelist() else ""
+    return stored if stored in registry.FORMATS else ""
+
+
+def _text_media_type(content: bytes, extension: str, expected: str) -> str:
+    """Return the kind of text of a text file: as expected, else as its first lines show."""
     if not content.startswith(_TEXT_MARKS):
-        _refuse_binary(content, stated)
+        _reject_binary(content, expected)
     head = content[:_HEAD_BYTES]
-    if stated not in ("", registry.PLAIN) and extension not in _GENERIC:
-        return registry.HTML if stated == registry.XML and _HTML.match(head) else stated
-    return _sniffed(head) or stated or registry.PLAIN
-
-
-def _sniffed(head: bytes) -> str:
-    """Return the kind of text that its first lines show, or ""."""
+    if expected not in ("", registry.PLAIN) and extension not in _GENERIC:
+        return registry.HTML if expected == registry.XML and _HTML.match(head) else expected
     headers = re.split(rb"\r?\n\r?\n", head.lstrip(), maxsplit=1)[0]
-    titled = _RST_TITLE.search(head.replace(b"\r\n", b"\n"))
+    has_title = _RST_TITLE.search(head.replace(b"\r\n", b"\n"))
     signs = (
         (registry.HTML, _HTML.match(head)),
         (registry.XML, _XML.match(head)),
         (registry.SUBTITLES, head.startswith(b"WEBVTT")),
         (registry.EMAIL, len(_MAIL_HEADER.findall(headers)) >= _MIN_MAIL_HEADERS),
-        (registry.RESTRUCTUREDTEXT, titled and _RST.search(head)),
+        (registry.RESTRUCTUREDTEXT, has_title and _RST.search(head)),
     )
-    return next((media_type for media_type, found in signs if found), "")
+    return next((kind for kind, sign in signs if sign), expected or registry.PLAIN)
 
 
-def _refuse_binary(content: bytes, stated: str) -> None:
+def _reject_binary(content: bytes, expected: str) -> None:
     """Reject content with NUL bytes that is not UTF-16 or UTF-32."""
     for mark, name in _UNREAD_MARKS:
         if content.startswith(mark):
             raise registry.unsupported_media_type(name)
-    if b"\x00" not in content[:_HEAD_BYTES] or _looks_wide(content[:_HEAD_BYTES]):
+    head = content[:_HEAD_BYTES]
+    if b"\x00" not in head:
+        return
+    # UTF-16 and UTF-32 have NUL bytes in some positions modulo 4 only.
+    shares = sorted(head[position::4].count(0) * 4 / len(head) for position in range(4))
+    few, many = 0.05, 0.4
+    if shares[0] < few and shares[-2] > many:
         return
     import puremagic  # noqa: PLC0415 - not needed for most files
 
     try:
-        kind = puremagic.from_string(content[:_HEAD_BYTES], mime=True)
+        kind = puremagic.from_string(head, mime=True)
     except (puremagic.PureError, ValueError):
         kind = ""
     if kind and not kind.startswith("text/"):
         raise registry.unsupported_media_type(f"{kind} (by its content)")
-    if stated:
+    if expected:
         raise BinaryText("The file holds NUL bytes: it is not text.")
     raise registry.unsupported_media_type("A binary file of unknown kind")
-
-
-def _looks_wide(head: bytes) -> bool:
-    """Return whether NUL bytes stand in some positions modulo 4 only, as in UTF-16 and UTF-32."""
-    shares = sorted(head[position::4].count(0) * 4 / len(head) for position in range(4))
-    few, many = 0.05, 0.4
-    return shares[0] < few and shares[-2] > many

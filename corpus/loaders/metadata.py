@@ -98,25 +98,20 @@ def _author(metadata: dict[str, Any]) -> str | list[str]:
     """Return the author from the first key that has one; a sender also stays as sender."""
     for key in _AUTHOR_KEYS:
         value = metadata.get(key) if key == "from" else metadata.pop(key, None)
-        values = value if isinstance(value, list) else [value]
-        names = [name for each in values if (name := _name(each, key))]
+        names: list[str] = []
+        for each in value if isinstance(value, list) else [value]:
+            person = each.get("name") if isinstance(each, dict) else each
+            name = " ".join(person.split()) if isinstance(person, str) else ""
+            if key == "from":
+                sender, address = (getaddresses([name]) or [("", "")])[0]
+                name = sender or address
+            is_placeholder = name.lower().replace(" ", "-") in _NOBODY
+            if name and not is_placeholder and not _ADDRESS.match(name):
+                names.append(name[:MAX_AUTHOR_CHARS].rstrip())
         if names:
             unique = list(dict.fromkeys(names))[:MAX_AUTHORS]
             return unique if len(unique) > 1 else unique[0]
     return ""
-
-
-def _name(value: Any, key: str) -> str:
-    """Return a person's name on one line; "" for a URL or a placeholder."""
-    if isinstance(value, dict):
-        value = value.get("name")
-    text = " ".join(value.split()) if isinstance(value, str) else ""
-    if key == "from":
-        name, address = (getaddresses([text]) or [("", "")])[0]
-        text = name or address
-    if _ADDRESS.match(text) or text.lower().replace(" ", "-") in _NOBODY:
-        return ""
-    return text[:MAX_AUTHOR_CHARS].rstrip()
 
 
 def normalize_language(value: Any) -> str:

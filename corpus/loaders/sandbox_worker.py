@@ -57,7 +57,7 @@ def main() -> None:
         request = json.loads(line)
         content = requests.read(request["content_bytes"])
         # A loader's modules are imported once here, so that children inherit them.
-        if request["act"] == "read_scan":
+        if request.get("act") == "read_scan":
             with contextlib.suppress(ImportError):
                 _ocr().load()
         for name in getattr(registry.loader_for(request["media_type"]), "PRELOAD", ()):
@@ -92,21 +92,16 @@ def _parse_in_child(request: dict[str, Any], content: bytes) -> bytes:
             os.killpg(child, signal.SIGKILL)
         os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
+    excess = _needs_more_than(limits)
     if not finished:
         return _line({"failure": f"reading it takes more than {limits.wall_s:g} s"})
-    if os.WIFSIGNALED(status) or not reply:
-        return _line({"failure": _death(status, limits)})
-    return reply
-
-
-def _death(status: int, limits: LoaderLimits) -> str:
-    if not os.WIFSIGNALED(status):
-        return f"the parser gave up, as where {_needs_more_than(limits)}"
-    number = os.WTERMSIG(status)
-    if number == signal.SIGXCPU:
-        return "reading it takes more processor time than its size justifies"
-    name = signal.Signals(number).name
-    return f"the parser was ended by {name}, as where {_needs_more_than(limits)}"
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        failure = f"the parser was ended by {signal.Signals(number).name}, as where {excess}"
+        if number == signal.SIGXCPU:
+            failure = "reading it takes more processor time than its size justifies"
+        return _line({"failure": failure})
+    return reply or _line({"failure": f"the parser gave up, as where {excess}"})
 
 
 def _needs_more_than(limits: LoaderLimits) -> str:

@@ -109,7 +109,7 @@ def test_levels_are_those_of_least_error_for_a_gaussian(bits: int) -> None:
     ]
     np.testing.assert_allclose(positive, means, atol=2e-3)
     kept = sqrt(2 * sum(share * level**2 for share, level in zip(shares, positive, strict=True)))
-    assert abs(kept - colbert._KEPT_COSINE[bits]) < 1e-3
+    assert abs(kept - colbert._QUANTIZED_COSINE[bits]) < 1e-3
 
 
 @pytest.mark.parametrize("bits", BITS)

@@ -8,7 +8,7 @@ from corpus.loaders.formats.plain_text import normalize_newlines, paragraphs
 
 _TITLE = re.compile(r"\A(={1,6}|#{1,6})[ \t]+(\S.*)")
 _ATTRIBUTE = re.compile(r"\A:([a-z]+):[ \t]+(\S.*)")
-_STATED = {
+_ATTRIBUTES = {
     "author": "author", "revdate": "created", "date": "created", "lang": "language",
     "description": "description",
 }  # fmt: skip
@@ -31,32 +31,24 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         if title:
             blocks.extend(map(Block, paragraphs("\n".join(pending))))
             pending = []
-            blocks.append(Block(line.rstrip(), len(title[1]), _words(title)))
+            signs, words = title[1], title[2].rstrip(" \t")
+            # The equals signs may be repeated after the title.
+            bare = words.removesuffix(signs)
+            if bare != words and bare.endswith((" ", "\t")):
+                words = bare.rstrip(" \t")
+            blocks.append(Block(line.rstrip(), len(signs), words))
         else:
             pending.append(line)
     blocks.extend(map(Block, paragraphs("\n".join(pending))))
-    return LoadedDocument(tuple(blocks), metadata=_metadata(text))
-
-
-def _metadata(text: str) -> dict[str, str]:
-    """Return authors, date and attributes from the lines below the title."""
-    lines = text.lstrip("\n").split("\n\n", 1)[0].split("\n")
-    if not lines[0].startswith("= "):
-        return {}
-    stated: dict[str, str] = {}
-    for number, line in enumerate(lines[1:]):
+    metadata: dict[str, str] = {}
+    # Authors, date and attributes are in the lines below the title.
+    title_line, *header = text.lstrip("\n").split("\n\n", 1)[0].split("\n")
+    for number, line in enumerate(header if title_line.startswith("= ") else ()):
         attribute, author = _ATTRIBUTE.match(line), _AUTHOR.match(line)
-        if attribute and attribute[1] in _STATED:
-            stated[_STATED[attribute[1]]] = attribute[2].strip()
+        if attribute and attribute[1] in _ATTRIBUTES:
+            metadata[_ATTRIBUTES[attribute[1]]] = attribute[2].strip()
         elif number == 0 and author:
-            stated["author"] = author[1]
+            metadata["author"] = author[1]
         elif number == 1 and (revision := _REVISION.match(line)):
-            stated["created"] = revision[1]
-    return stated
-
-
-def _words(title: re.Match[str]) -> str:
-    """Return a title without its equals signs; trailing ones are optional."""
-    signs, words = title[1], title[2].rstrip(" \t")
-    bare = words.removesuffix(signs)
-    return bare.rstrip(" \t") if bare != words and bare.endswith((" ", "\t")) else words
+            metadata["created"] = revision[1]
+    return LoadedDocument(tuple(blocks), metadata=metadata)

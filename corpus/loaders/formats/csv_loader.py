@@ -1,7 +1,6 @@
 """CSV and similar formats: one block for each row, each value with its column name."""
 
 import csv
-from itertools import islice
 
 from corpus.errors import UnreadableFile
 from corpus.loaders.blocks import LoadedDocument
@@ -16,16 +15,20 @@ _MAX_FIELD_CHARS = 1_000_000
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read delimited text; detect comma, semicolon, tab or bar.
-
-    Raises:
-        UnreadableFile: A field is far too long, for example an unclosed quote.
-    """
-    text = decode(content)
+    """Read delimited text; detect comma, semicolon, tab or bar."""
     csv.field_size_limit(_MAX_FIELD_CHARS)
-    lines = text.splitlines(keepends=True)
+    lines = decode(content).splitlines(keepends=True)
+    sample = [line for line in lines[:_SAMPLE_LINES] if line.strip()]
+
+    def regularity(delimiter: str) -> tuple[int, int]:
+        """Return how many rows have the usual number of fields, if above one; and that number."""
+        widths = [len(row) for row in csv.reader(sample, delimiter=delimiter) if row]
+        usual = max(set(widths), key=widths.count, default=1)
+        return (widths.count(usual) if usual > 1 else 0, usual)
+
     try:
-        rows = [row for row in csv.reader(lines, delimiter=_delimiter(lines)) if any(row)]
+        delimiter = max(_DELIMITERS, key=regularity)
+        rows = [row for row in csv.reader(lines, delimiter=delimiter) if any(row)]
     except csv.Error as error:
         raise UnreadableFile(f"The table cannot be read: {error}.") from error
     header: list[str] = []
@@ -35,15 +38,3 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         blocks=tuple(record_blocks(header, rows)),
         metadata={"columns": [" ".join(name.split()) for name in header]} if header else {},
     )
-
-
-def _delimiter(lines: list[str]) -> str:
-    """Return the delimiter that cuts most rows into the same number of fields, above one."""
-    sample = [line for line in islice(lines, _SAMPLE_LINES) if line.strip()]
-
-    def regularity(delimiter: str) -> tuple[int, int]:
-        widths = [len(row) for row in csv.reader(sample, delimiter=delimiter) if row]
-        usual = max(set(widths), key=widths.count, default=1)
-        return (widths.count(usual) if usual > 1 else 0, usual)
-
-    return max(_DELIMITERS, key=regularity)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
-from zipfile import ZipFile
 
 from corpus.errors import UnreadableFile
 from corpus.loaders.archives import opened, read_xml
@@ -34,6 +33,8 @@ _SKIPPED = {
     W + name
     for name in ("del", "moveFrom", "instrText", "delText", "pPr", "rPr", "txbxContent", "pict")
 }
+# Content controls and insertions, whose content is part of the text.
+_WRAPPERS = frozenset((W + "sdt", W + "sdtContent", W + "customXml", W + "ins"))
 _CHARACTERS = {
     W + "tab": "\t",
     W + "br": "\n",
@@ -49,34 +50,35 @@ _SEPARATORS = frozenset(("separator", "continuationSeparator", "continuationNoti
 def load(content: bytes, *, filename: str) -> LoadedDocument:
     """Read the body of a Word file, then its footnotes and endnotes."""
     with opened(content) as archive:
-        part = _main_part(archive)
-        root = read_xml(archive, part)
+        main_parts = (n for kind, n in relations(archive, "").values() if kind == "officeDocument")
+        main = next(main_parts, "word/document.xml")
+        root = read_xml(archive, main)
         body = None if root is None else root.find(W + "body")
         if body is None:
             raise UnreadableFile("The Word file has no document body.")
-        stated = core_properties(archive)
+        metadata = core_properties(archive)
         styles = Styles(archive)
         reader = _Reader(styles, Numbering(archive))
-        blocks = reader.blocks(body)
-        for kind, name in relations(archive, part).values():
+        reader.walk(body)
+        blocks = reader.blocks()
+        for kind, name in relations(archive, main).values():
             if kind in _NOTES:
-                blocks.extend(_notes(archive, name))
+                notes = read_xml(archive, name)
+                for note in () if notes is None else notes:
+                    text = _joined_paragraphs(note, "\n")
+                    if text and note.get(W + "type") not in _SEPARATORS:
+                        blocks.append(Block(text))
             elif kind in COMMENT_PARTS:
                 blocks.extend(comment_blocks(archive, name, {}))
             elif kind == "chart":
                 blocks.extend(chart_blocks(archive, name))
-    keywords = stated.pop("keywords", "")
+    keywords = metadata.pop("keywords", "")
     return LoadedDocument(
         blocks=tuple(blocks),
-        title=stated.pop("title", "") or reader.title,
+        title=metadata.pop("title", "") or reader.title,
         tags=tuple(word.strip() for word in keywords.split(",") if word.strip()),
-        metadata={"language": styles.language, **stated},
+        metadata={"language": styles.language, **metadata},
     )
-
-
-def _main_part(archive: ZipFile) -> str:
-    found = (name for kind, name in relations(archive, "").values() if kind == "officeDocument")
-    return next(found, "word/document.xml")
 
 
 class _Reader:
@@ -89,42 +91,44 @@ class _Reader:
         self._blocks: list[Block] = []
         self._items: list[str] = []
 
-    def blocks(self, body: "Element") -> list[Block]:
-        self._walk(body)
+    def blocks(self) -> list[Block]:
         self._end_list()
         return self._blocks
 
-    def _walk(self, parent: "Element") -> None:
+    def walk(self, parent: "Element") -> None:
+        """Add the paragraphs, lists and tables inside an element."""
         for element in parent:
             if element.tag == W + "p":
                 self._paragraph(element)
             elif element.tag == W + "tbl":
                 self._end_list()
                 self._blocks.extend(table_blocks(_rows(element)))
-            elif element.tag in (W + "sdt", W + "sdtContent", W + "customXml", W + "ins"):
-                self._walk(element)
+            elif element.tag in _WRAPPERS:
+                self.walk(element)
 
     def _paragraph(self, paragraph: "Element") -> None:
         text = paragraph_text(paragraph)
         level, is_title, item = self._styles.of(paragraph)
         if text and level:
-            self._heading(text, level, is_title=is_title)
+            self._end_list()
+            line = " ".join(text.split())
+            self._blocks.append(Block(line, level, line))
+            if is_title and not self.title:
+                self.title = line
         elif text and item is not None:
             number, depth = item
             self._items.append(f"{_INDENT * depth}{self._numbering.mark(number, depth)} {text}")
         elif text:
             self._end_list()
             self._blocks.append(Block(text))
-        # Text boxes follow the paragraph, so that they do not interrupt a sentence.
-        for box in _text_boxes(paragraph):
-            self._walk(box)
-
-    def _heading(self, text: str, level: int, *, is_title: bool) -> None:
-        self._end_list()
-        line = " ".join(text.split())
-        self._blocks.append(Block(line, level, line))
-        if is_title and not self.title:
-            self.title = line
+        # Text boxes follow the paragraph, so that they do not interrupt a sentence. Each is stored
+        # in two formats.
+        boxes: dict[str, Element] = {}
+        for box in paragraph.iter(W + "txbxContent"):
+            boxes.setdefault("".join(box.itertext()), box)
+        for box_text, box in boxes.items():
+            if box_text.strip():
+                self.walk(box)
 
     def _end_list(self) -> None:
         if self._items:
@@ -146,40 +150,36 @@ def _pieces(parent: "Element") -> Iterator[str]:
         elif element.tag == _MATH + "oMath":
             yield f"${to_tex(element).strip()}$"
         elif element.tag == _COMPATIBLE + "AlternateContent":
-            yield from _pieces(_choice(element))
+            # The first of several renderings of the same content.
+            yield from _pieces(element[0] if len(element) else element)
         elif element.tag not in _SKIPPED:
             yield from _pieces(element)
-
-
-def _choice(element: "Element") -> "Element":
-    """Return the first of several renderings of the same content."""
-    return element[0] if len(element) else element
-
-
-def _text_boxes(paragraph: "Element") -> Iterator["Element"]:
-    """Yield the text of boxes anchored in a paragraph, once for both stored formats."""
-    seen: set[str] = set()
-    for box in paragraph.iter(W + "txbxContent"):
-        text = "".join(box.itertext())
-        if text.strip() and text not in seen:
-            seen.add(text)
-            yield box
 
 
 def _rows(table: "Element") -> Iterator[list[str]]:
     """Yield the cells' text; a cell that spans columns or rows is repeated in each of them."""
     above: list[str] = []
     for row in _inside(table, W + "tr"):
-        cells = [""] * _number(row.find(f"{W}trPr/{W}gridBefore"), default=0)
+        cells = [""] * _setting(row, f"{W}trPr/{W}gridBefore", default=0)
         for cell in _inside(row, W + "tc"):
             merged = cell.find(f"{W}tcPr/{W}vMerge")
             # A merged cell begins with "restart" and goes on without a value.
-            continued = merged is not None and merged.get(W + "val") != "restart"
-            text = above[len(cells)] if continued and len(cells) < len(above) else _cell_text(cell)
-            span = _number(cell.find(f"{W}tcPr/{W}gridSpan"), default=1)
-            cells.extend([text] * max(span, 1))
+            continues = merged is not None and merged.get(W + "val") != "restart"
+            is_merged = continues and len(cells) < len(above)
+            text = above[len(cells)] if is_merged else _joined_paragraphs(cell, " ")
+            cells.extend([text] * max(_setting(cell, f"{W}tcPr/{W}gridSpan", default=1), 1))
         above = cells
         yield cells
+
+
+def _joined_paragraphs(parent: "Element", separator: str) -> str:
+    return separator.join(text for p in parent.iter(W + "p") if (text := paragraph_text(p)))
+
+
+def _setting(element: "Element", path: str, *, default: int) -> int:
+    setting = element.find(path)
+    value = None if setting is None else setting.get(W + "val")
+    return bounded_number(value, default=default, maximum=_MAX_SPAN)
 
 
 def _inside(parent: "Element", tag: str) -> Iterator["Element"]:
@@ -187,23 +187,5 @@ def _inside(parent: "Element", tag: str) -> Iterator["Element"]:
     for element in parent:
         if element.tag == tag:
             yield element
-        elif element.tag in (W + "sdt", W + "sdtContent", W + "customXml", W + "ins"):
+        elif element.tag in _WRAPPERS:
             yield from _inside(element, tag)
-
-
-def _cell_text(cell: "Element") -> str:
-    return " ".join(text for p in cell.iter(W + "p") if (text := paragraph_text(p)))
-
-
-def _number(setting: "Element | None", *, default: int) -> int:
-    stated = None if setting is None else setting.get(W + "val")
-    return bounded_number(stated, default=default, most=_MAX_SPAN)
-
-
-def _notes(archive: ZipFile, name: str) -> Iterator[Block]:
-    root = read_xml(archive, name)
-    for note in () if root is None else root:
-        if note.get(W + "type") not in _SEPARATORS:
-            text = "\n".join(t for p in note.iter(W + "p") if (t := paragraph_text(p)))
-            if text:
-                yield Block(text)

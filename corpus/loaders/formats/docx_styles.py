@@ -49,8 +49,8 @@ class Styles:
         root = read_xml(archive, "word/styles.xml")
         language = None if root is None else root.find(_LANGUAGE)
         self.language = "" if language is None else language.get(W + "val", "")
-        found = () if root is None else root.iter(W + "style")
-        self._elements = {style.get(W + "styleId", ""): style for style in found}
+        styles = () if root is None else root.iter(W + "style")
+        self._elements = {style.get(W + "styleId", ""): style for style in styles}
         self._known = {"": Style()}
 
     def of(self, paragraph: "Element") -> tuple[int, bool, tuple[str, int] | None]:
@@ -66,29 +66,40 @@ class Styles:
         style = self._style(_value(own.find(W + "pStyle")))
         outline, numbering = own.find(W + "outlineLvl"), own.find(W + "numPr")
         level = style.level if outline is None else _level(outline)
-        item = _item(style.numbering if numbering is None else numbering)
-        return level, style.is_title, item
+        numbering = style.numbering if numbering is None else numbering
+        number = "" if numbering is None else _value(numbering.find(W + "numId"))
+        if numbering is None or number in ("", "0"):
+            return level, style.is_title, None
+        ilvl = _value(numbering.find(W + "ilvl"))
+        return level, style.is_title, (number, bounded_number(ilvl, default=0, maximum=_MAX_DEPTH))
 
     def _style(self, name: str) -> Style:
-        if name not in self._known:
-            chain = self._chain(name)
-            names = [_value(style.find(W + "name")).lower() for style in chain]
-            levels = (_style_level(style) for style in chain)
-            numberings = (style.find(f"{W}pPr/{W}numPr") for style in chain)
-            self._known[name] = Style(
-                level=next((level for level in levels if level is not None), _BODY_LEVEL),
-                is_title="title" in names,
-                numbering=next((one for one in numberings if one is not None), None),
-            )
+        """Return a style with what it takes from the styles it is based on."""
+        if name in self._known:
+            return self._known[name]
+        level: int | None = None
+        is_title = False
+        numbering: Element | None = None
+        base = name
+        for _ in range(_MAX_CHAIN):
+            element = self._elements.get(base)
+            if element is None:
+                break
+            style_name = _value(element.find(W + "name")).lower()
+            outline = element.find(f"{W}pPr/{W}outlineLvl")
+            heading = _HEADING_NAME.search(style_name)
+            if level is None and outline is not None:
+                level = _level(outline)
+            elif level is None and heading:
+                level = min(int(heading[1]), _MAX_LEVEL)
+            elif level is None and style_name == "title":
+                level = 1
+            is_title |= style_name == "title"
+            if numbering is None:
+                numbering = element.find(f"{W}pPr/{W}numPr")
+            base = _value(element.find(W + "basedOn"))
+        self._known[name] = Style(_BODY_LEVEL if level is None else level, is_title, numbering)
         return self._known[name]
-
-    def _chain(self, name: str) -> list["Element"]:
-        """Yield a style, the style it is based on, and so on."""
-        chain: list[Element] = []
-        while name in self._elements and len(chain) < _MAX_CHAIN:
-            chain.append(self._elements[name])
-            name = _value(chain[-1].find(W + "basedOn"))
-        return chain
 
 
 class Numbering:
@@ -104,7 +115,7 @@ class Numbering:
         for number in root.iter(W + "num"):
             kind = abstract.get(_value(number.find(W + "abstractNumId")))
             for level in () if kind is None else kind.iter(W + "lvl"):
-                depth = bounded_number(level.get(W + "ilvl"), default=0, most=_MAX_DEPTH)
+                depth = bounded_number(level.get(W + "ilvl"), default=0, maximum=_MAX_DEPTH)
                 self._levels[number.get(W + "numId", ""), depth] = level
 
     def mark(self, number: str, depth: int) -> str:
@@ -114,45 +125,22 @@ class Numbering:
             del self._counts[place]
         self._counts[number, depth] += 1
         level = self._levels.get((number, depth))
-        kind = "" if level is None else _value(level.find(W + "numFmt"))
-        if level is None or kind in ("bullet", "none", ""):
+        if level is None or _value(level.find(W + "numFmt")) in ("bullet", "none", ""):
             return "-"
-        pattern = _value(level.find(W + "lvlText")) or f"%{depth + 1}."
-        return _PLACE.sub(lambda found: self._count(number, int(found[1]) - 1), pattern)
 
-    def _count(self, number: str, depth: int) -> str:
-        count = max(self._counts[number, depth], 1)
-        level = self._levels.get((number, depth))
-        kind = "" if level is None else _value(level.find(W + "numFmt"))
-        if kind.endswith("Letter") and count <= len(_LETTERS):
-            return _LETTERS[count - 1]
-        return str(count)
+        def count_at(place: re.Match[str]) -> str:
+            at = number, int(place[1]) - 1
+            count = max(self._counts[at], 1)
+            kind = _value(self._levels[at].find(W + "numFmt")) if at in self._levels else ""
+            is_letter = kind.endswith("Letter") and count <= len(_LETTERS)
+            return _LETTERS[count - 1] if is_letter else str(count)
 
-
-def _item(numbering: "Element | None") -> tuple[str, int] | None:
-    """Return the list of an item and its depth from 0, or None."""
-    if numbering is None:
-        return None
-    number = _value(numbering.find(W + "numId"))
-    depth = bounded_number(_value(numbering.find(W + "ilvl")), default=0, most=_MAX_DEPTH)
-    return (number, depth) if number not in ("", "0") else None
-
-
-def _style_level(style: "Element") -> int | None:
-    """Return the heading level from a style's outline level, else from its name."""
-    outline = style.find(f"{W}pPr/{W}outlineLvl")
-    if outline is not None:
-        return _level(outline)
-    name = _value(style.find(W + "name"))
-    heading = _HEADING_NAME.search(name)
-    if heading:
-        return min(int(heading[1]), _MAX_LEVEL)
-    return 1 if name.lower() == "title" else None
+        return _PLACE.sub(count_at, _value(level.find(W + "lvlText")) or f"%{depth + 1}.")
 
 
 def _level(outline: "Element") -> int:
     """Return 1 to 6 for a heading, 0 for body text."""
-    level = bounded_number(_value(outline), default=_OUTLINE_BODY, most=_OUTLINE_BODY)
+    level = bounded_number(_value(outline), default=_OUTLINE_BODY, maximum=_OUTLINE_BODY)
     return min(level + 1, _MAX_LEVEL) if level < _OUTLINE_BODY else _BODY_LEVEL
 
 

@@ -33,11 +33,7 @@ _MIN_PLAIN_SHARE = 0.3
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read one message; ``attachments`` reads its files.
-
-    Raises:
-        UnreadableFile: It has no mail header.
-    """
+    """Read one message; ``attachments`` reads its files."""
     message = parse_message(content)
     subject = header_text(message, "Subject")
     if not any(message.get(name) for name in ("From", "To", "Date", "Subject", "Received")):
@@ -45,14 +41,16 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
     blocks = [Block(subject, 1, subject)] if subject else []
     for inner in _digested(message) or [message]:
         if inner is not message:
-            name = _heading(inner)
+            # A message of a digest begins with its sender and day.
+            sender, _ = email.utils.parseaddr(header_text(inner, "From"))
+            words = (sender or header_text(inner, "From"), _date(inner)[:10])
+            name = ", ".join(filter(None, words)) or header_text(inner, "Subject") or "Message"
             blocks.append(Block(name, _MESSAGE_LEVEL, name))
         shown = [f"{name}: {text}" for name in _SHOWN if (text := header_text(inner, name))]
         blocks.append(Block("\n".join(shown)))
         blocks.extend(_body(inner))
     metadata = {key: text for name, key in _KEYS.items() if (text := header_text(message, name))}
-    created = _date(message)
-    if created:
+    if created := _date(message):
         metadata["created"] = created
     return LoadedDocument(tuple(blocks), title=subject, metadata=metadata)
 
@@ -60,46 +58,35 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
 def attachments(content: bytes) -> list[Attachment]:
     """Return the files of a message, including messages, without inline images."""
     message = parse_message(content)
-    inner = _digested(message)
-    if not inner:
-        return _carried(message)
-    # Attachments of a thread are ingested on their own, and are empty here.
-    return [found for each in inner for found in _carried(each) if found.content]
-
-
-def _carried(message: "Message") -> list[Attachment]:
-    found = []
-    for part in list_leaves(message):
+    digested = _digested(message)
+    files: list[Attachment] = []
+    for part in (part for each in digested or [message] for part in list_leaves(each)):
         if not is_attachment(part):
             continue
         if part.get_content_type() == "message/rfc822":
             inner = part.get_payload(0) if part.is_multipart() else None
             if isinstance(inner, email.message.Message):
                 name = header_text(inner, "Subject") or "message"
-                found.append(Attachment(f"{name}.eml", "message/rfc822", bytes(inner)))
+                files.append(Attachment(f"{name}.eml", "message/rfc822", bytes(inner)))
         else:
-            found.append(Attachment(_filename(part), part.get_content_type(), _bytes(part)))
-    return found
+            path = _decoded(part.get_filename() or "").replace("\\", "/")
+            name = path.rpartition("/")[2] or "attachment"
+            files.append(Attachment(name, part.get_content_type(), _bytes(part)))
+    # Attachments of a thread are ingested on their own, and are empty here.
+    return [file for file in files if file.content] if digested else files
 
 
 def _digested(message: "Message") -> list["Message"]:
     """Return the messages of a digest, or nothing for another message."""
     if message.get_content_type() != "multipart/digest":
         return []
-    found = (part.get_payload(0) for part in _parts(message) if part.is_multipart())
-    return [inner for inner in found if isinstance(inner, email.message.Message)]
+    messages = (part.get_payload(0) for part in _parts(message) if part.is_multipart())
+    return [inner for inner in messages if isinstance(inner, email.message.Message)]
 
 
 def _parts(message: "Message") -> list["Message"]:
-    held = message.get_payload() if message.is_multipart() else []
-    return [part for part in held if isinstance(part, email.message.Message)]
-
-
-def _heading(message: "Message") -> str:
-    """Return the sender and the day of a message in a digest."""
-    sender, _ = email.utils.parseaddr(header_text(message, "From"))
-    said = (sender or header_text(message, "From"), _date(message)[:10])
-    return ", ".join(filter(None, said)) or header_text(message, "Subject") or "Message"
+    payload = message.get_payload() if message.is_multipart() else []
+    return [part for part in payload if isinstance(part, email.message.Message)]
 
 
 def parse_message(content: bytes) -> "Message":
@@ -145,41 +132,23 @@ def _body(message: "Message") -> list[Block]:
     for part in list_leaves(message):
         if is_attachment(part):
             continue
-        text = _text(part)
+        try:
+            text = decode(_bytes(part), declared=str(part.get_content_charset() or ""))
+        except PkbError:  # one broken part must not hide the others
+            continue
         if part.get_content_type() == "text/html":
-            rich.extend(_html(text))
+            from corpus.loaders.formats.html_blocks import html_blocks  # noqa: PLC0415 - few need it
+
+            rich.extend(html_blocks(text))
         else:
             plain.extend(map(Block, paragraphs(text)))
-    return plain if _chars(plain) > _MIN_PLAIN_SHARE * _chars(rich) else rich
-
-
-def _html(text: str) -> list[Block]:
-    from corpus.loaders.formats.html_blocks import html_blocks, parse_html  # noqa: PLC0415 - few mails need it
-
-    root = parse_html(text)
-    return [] if root is None else html_blocks(root)
-
-
-def _chars(blocks: list[Block]) -> int:
-    return sum(len(block.text) for block in blocks)
-
-
-def _text(part: "Message") -> str:
-    try:
-        return decode(_bytes(part), declared=str(part.get_content_charset() or ""))
-    except PkbError:  # one broken part must not hide the others
-        return ""
+    plain_chars, rich_chars = (sum(len(block.text) for block in each) for each in (plain, rich))
+    return plain if plain_chars > _MIN_PLAIN_SHARE * rich_chars else rich
 
 
 def _bytes(part: "Message") -> bytes:
     payload = part.get_payload(decode=True)
     return payload if isinstance(payload, bytes) else b""
-
-
-def _filename(part: "Message") -> str:
-    stated = part.get_filename()
-    name = _decoded(stated) if stated else ""
-    return name.replace("\\", "/").rpartition("/")[2] or "attachment"
 
 
 def header_text(message: "Message", name: str) -> str:

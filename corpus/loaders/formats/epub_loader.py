@@ -8,9 +8,9 @@ from zipfile import ZipFile
 
 from corpus.errors import UnreadableFile
 from corpus.loaders.archives import opened, read_entry, read_xml
-from corpus.loaders.blocks import Block, LoadedDocument
+from corpus.loaders.blocks import LoadedDocument
 from corpus.loaders.charset import decode
-from corpus.loaders.formats.html_blocks import html_blocks, parse_html
+from corpus.loaders.formats.html_blocks import html_blocks
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -21,27 +21,34 @@ _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
 _OPF = "{http://www.idpf.org/2007/opf}"
 _DC = "{http://purl.org/dc/elements/1.1/}"
-_STATED = {"creator": "author", "language": "language", "publisher": "publisher", "date": "created"}
+_PROPERTIES = {
+    "creator": "author",
+    "language": "language",
+    "publisher": "publisher",
+    "date": "created",
+}
 _CHAPTER_TYPES = frozenset(("application/xhtml+xml", "text/html", "application/xml"))
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read the chapters of a book; encrypted fonts are allowed, encrypted chapters are not.
-
-    Raises:
-        UnreadableFile: It is damaged or protected.
-    """
+    """Read the chapters of a book; encrypted fonts are allowed, encrypted chapters are not."""
     with opened(content) as archive:
         package_name, package = _package(archive)
         chapters = list(_spine(package, posixpath.dirname(package_name)))
-        locked = _encrypted(archive)
-        if any(chapter in locked for chapter in chapters):
-            raise UnreadableFile("The book is protected (DRM).")
-        blocks = tuple(block for chapter in chapters for block in _chapter(archive, chapter))
+        encryption = read_xml(archive, _ENCRYPTION)
+        for element in () if encryption is None else encryption.iter():
+            if unquote(element.get("URI") or "") in chapters:
+                raise UnreadableFile("The book is protected (DRM).")
+        contents = filter(None, (read_entry(archive, chapter) for chapter in chapters))
+        blocks = tuple(block for each in contents for block in html_blocks(decode(each)))
+    metadata: dict[str, Any] = {}
+    for name, key in _PROPERTIES.items():
+        if texts := _texts(package, name):
+            metadata[key] = ", ".join(texts) if name == "creator" else texts[0]
     return LoadedDocument(
         blocks,
         title=" ".join(_texts(package, "title")[:1]),
-        metadata=_metadata(package),
+        metadata=metadata,
         tags=tuple(_texts(package, "subject")),
     )
 
@@ -50,10 +57,9 @@ def _package(archive: ZipFile) -> tuple[str, "Element"]:
     container = read_xml(archive, _CONTAINER, allow_dtd=True)
     for element in () if container is None else container.iter():
         name = element.get("full-path")
-        if name:
-            package = read_xml(archive, name, allow_dtd=True)
-            if package is not None:
-                return name, package
+        package = read_xml(archive, name, allow_dtd=True) if name else None
+        if name and package is not None:
+            return name, package
     raise UnreadableFile("The book has no package document.")
 
 
@@ -69,27 +75,6 @@ def _spine(package: "Element", folder: str) -> Iterator[str]:
             yield posixpath.normpath(posixpath.join(folder, path))
 
 
-def _encrypted(archive: ZipFile) -> frozenset[str]:
-    root = read_xml(archive, _ENCRYPTION)
-    found = (element.get("URI") for element in (() if root is None else root.iter()))
-    return frozenset(unquote(name) for name in found if name)
-
-
-def _chapter(archive: ZipFile, name: str) -> list[Block]:
-    content = read_entry(archive, name)
-    root = None if content is None else parse_html(decode(content))
-    return [] if root is None else html_blocks(root)
-
-
 def _texts(package: "Element", name: str) -> list[str]:
-    found = (" ".join("".join(item.itertext()).split()) for item in package.iter(_DC + name))
-    return [text for text in found if text]
-
-
-def _metadata(package: "Element") -> dict[str, Any]:
-    stated: dict[str, Any] = {}
-    for name, key in _STATED.items():
-        texts = _texts(package, name)
-        if texts:
-            stated[key] = ", ".join(texts) if name == "creator" else texts[0]
-    return stated
+    texts = (" ".join("".join(item.itertext()).split()) for item in package.iter(_DC + name))
+    return [text for text in texts if text]

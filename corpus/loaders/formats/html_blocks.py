@@ -1,33 +1,47 @@
 """Convert HTML elements to blocks, for every format that contains HTML."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 from corpus.errors import UnreadableFile
 from corpus.loaders.blocks import Block
-from corpus.loaders.formats.html_elements import (
-    BLOCKS,
-    LISTS,
-    MAX_START,
-    collapse_spaces,
-    find_label,
-    follows_term,
-    inline_text,
-    is_shown,
-    math_source,
-    terms_from,
-    whole_blocks,
-)
-from corpus.loaders.labels import normalize_label
+from corpus.loaders.labels import LINE_LEVEL, is_bold_heading, normalize_label
 from corpus.loaders.limits import bounded_number
+from corpus.loaders.table_blocks import table_blocks
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
+# Elements that are not shown as text, or hold choices.
+_SKIPPED_TAGS = (
+    "script style template noscript head title svg iframe object embed canvas audio video "
+    "datalist select option textarea map"
+)
+_SKIPPED = frozenset(_SKIPPED_TAGS.split())
+# Elements that browsers lay out as blocks.
+_BLOCK_TAGS = (
+    "address article aside blockquote body caption center dd details dialog div dl dt fieldset "
+    "figcaption figure footer form header hgroup html legend main menu nav p section summary "
+    "tbody td tfoot th thead tr table li ul ol hr button label"
+)
+_BLOCKS = frozenset(_BLOCK_TAGS.split())
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_LISTS = ("ul", "ol", "menu")
+_BOLD = frozenset(("b", "strong"))
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+_INDENT = "  "
+# Pages with unclosed lists nest them by hundreds.
+_MAX_INDENT = 10
+# Limits of list starts and column spans, which pages may set to any number.
+_MAX_START = 1_000_000
+_MAX_SPAN = 100
+_MAX_SPANNED_CELLS = 20_000
 # Elements that a child names.
 _NAMED_BY = {"details": "summary", "figure": "figcaption"}
+_AROUND_BREAK = re.compile(r"(?<! ) *+\n *+")
 _SPACE = re.compile(r"[ \t\n\r\f]+")
 # Maximum number of nested labels.
 _MAX_LABELS = 6
@@ -62,14 +76,17 @@ def parse_html(text: str) -> "HtmlElement | None":
     return root
 
 
-def html_blocks(root: "HtmlElement") -> list[Block]:
-    """Yield the blocks below an element in document order."""
-    return [piece.block for piece in html_pieces(root)]
+def html_blocks(text: str) -> list[Block]:
+    """Return the blocks of any HTML in document order."""
+    root = parse_html(text)
+    return [] if root is None else [piece.block for piece in html_pieces(root)]
 
 
 def html_pieces(root: "HtmlElement") -> list[LinkedBlock]:
-    """Yield the blocks like ``html_blocks``, with their share of links."""
-    return _Walk().over(root)
+    """Return the blocks like ``html_blocks``, with their share of links."""
+    walk = _Walk()
+    walk.enter(root)
+    return walk.pieces()
 
 
 class _Walk:
@@ -83,50 +100,62 @@ class _Walk:
         self._labels: tuple[str, ...] = ()
         self._mark = ""
 
-    def over(self, root: "HtmlElement") -> list[LinkedBlock]:
-        self._enter(root)
+    def pieces(self) -> list[LinkedBlock]:
         self._flush()
         return self._pieces
 
-    def _enter(self, element: "HtmlElement") -> None:
+    def enter(self, element: "HtmlElement") -> None:
         tag = element.tag
-        blocks = whole_blocks(element)
+        blocks = _whole_blocks(element)
         if blocks is not None:
-            self._add(element, blocks)
-        elif tag in LISTS:
+            self._flush()
+            linked = sum(len(inline_text(link)) for link in element.iter("a"))
+            chars = sum(len(block.text) for block in blocks)
+            share = min(linked / chars, 1.0) if chars else 0.0
+            self._mark = ""
+            for block in blocks:
+                if block.text.strip():
+                    labeled = replace(block, labels=(*self._labels, *block.labels))
+                    self._pieces.append(LinkedBlock(labeled, share))
+        elif tag in _LISTS:
             self._rich_list(element)
         elif tag == "dl":
             self._definitions(element)
-        elif tag in _NAMED_BY:
-            self._inside(element, self._below(find_label(element, _NAMED_BY[tag])))
-        elif tag in BLOCKS:
-            self._inside(element, self._labels)
+        elif tag in _BLOCKS or tag in _NAMED_BY:
+            label = _find_label(element, _NAMED_BY[tag]) if tag in _NAMED_BY else ""
+            self._inside(element, label)
+        elif tag == "br":
+            self._inline.append("\n")
+        elif tag == "math":
+            self._inline.append(_math_source(element))
         else:
-            self._inline_element(element)
+            self._in_link += tag == "a"
+            self._children(element)
+            self._in_link -= tag == "a"
 
-    def _below(self, label: str) -> tuple[str, ...]:
-        """Return the current labels plus one, unless it is empty or there are too many."""
-        is_kept = label and len(self._labels) < _MAX_LABELS
-        return (*self._labels, label) if is_kept else self._labels
-
-    def _inside(self, element: "HtmlElement", labels: tuple[str, ...]) -> None:
-        """Return the blocks inside an element, with these labels."""
+    def _inside(self, element: "HtmlElement", label: str = "") -> None:
+        """Add the blocks inside an element, under one more label if it has one."""
         self._flush()
-        outer, self._labels = self._labels, labels
+        outer = self._labels
+        self._add_label(label)
         self._children(element)
         self._flush()
         self._labels = outer
 
+    def _add_label(self, label: str) -> None:
+        if label and len(self._labels) < _MAX_LABELS:
+            self._labels = (*self._labels, label)
+
     def _rich_list(self, element: "HtmlElement") -> None:
         """Add a list whose items contain blocks; each begins with its mark."""
         self._flush()
-        number = bounded_number(element.get("start"), default=1, most=MAX_START)
+        number = bounded_number(element.get("start"), default=1, maximum=_MAX_START)
         self._text(element.text)
         for item in element:
-            if is_shown(item):
+            if _is_shown(item):
                 self._mark = f"{number}. " if element.tag == "ol" else "- "
                 number += 1
-                self._inside(item, self._labels)
+                self._inside(item)
                 self._mark = ""
             self._text(item.tail)
         self._flush()
@@ -137,36 +166,25 @@ class _Walk:
         outer = self._labels
         self._text(element.text)
         for child in element:
-            if child.tag == "div" and is_shown(child):
+            if child.tag == "div" and _is_shown(child):
                 self._labels = outer
                 self._definitions(child)
-            elif is_shown(child):
-                if child.tag == "dt" and not follows_term(child):
+            elif _is_shown(child):
+                terms = _terms_from(child) if child.tag == "dt" else None
+                if terms is not None:
                     self._flush()
                     self._labels = outer
-                    self._labels = self._below(normalize_label(", ".join(terms_from(child))))
-                self._enter(child)
+                    self._add_label(normalize_label(", ".join(terms)))
+                self.enter(child)
             self._text(child.tail)
         self._flush()
         self._labels = outer
 
-    def _inline_element(self, element: "HtmlElement") -> None:
-        if element.tag == "br":
-            self._inline.append("\n")
-        elif element.tag == "math":
-            self._inline.append(math_source(element))
-        elif element.tag == "a":
-            self._in_link += 1
-            self._children(element)
-            self._in_link -= 1
-        else:
-            self._children(element)
-
     def _children(self, element: "HtmlElement") -> None:
         self._text(element.text)
         for child in element:
-            if is_shown(child):
-                self._enter(child)
+            if _is_shown(child):
+                self.enter(child)
             self._text(child.tail)
 
     def _text(self, text: str | None) -> None:
@@ -176,24 +194,162 @@ class _Walk:
             if self._in_link:
                 self._linked_chars += len(spaced.strip())
 
-    def _add(self, element: "HtmlElement", blocks: Sequence[Block]) -> None:
-        self._flush()
-        linked = sum(len(inline_text(link)) for link in element.iter("a"))
-        chars = sum(len(block.text) for block in blocks)
-        share = min(linked / chars, 1.0) if chars else 0.0
-        self._mark = ""
-        named = (
-            replace(block, labels=(*self._labels, *block.labels))
-            for block in blocks
-            if block.text.strip()
-        )
-        self._pieces.extend(LinkedBlock(block, share) for block in named)
-
     def _flush(self) -> None:
-        text = collapse_spaces("".join(self._inline))
+        spaced = re.sub(r"[ \t]+", " ", "".join(self._inline))
+        # Line breaks stay, without spaces around them.
+        text = _AROUND_BREAK.sub("\n", spaced).strip()
         if text:
             block = Block(self._mark + text, labels=self._labels)
             self._mark = ""
             self._pieces.append(LinkedBlock(block, min(self._linked_chars / len(text), 1.0)))
         self._inline.clear()
         self._linked_chars = 0
+
+
+def inline_text(element: "HtmlElement") -> str:
+    """Return the text of an element on one line."""
+    return " ".join("".join(_pieces(element)).split())
+
+
+def _whole_blocks(element: "HtmlElement") -> list[Block] | None:
+    """Return the blocks of an element laid out as a unit; None if it contains others."""
+    tag = element.tag
+    if tag in _HEADINGS:
+        text = inline_text(element)
+        return [Block(text, _HEADINGS[tag], text)]
+    if tag == "pre":
+        for line_break in element.iter("br"):
+            line_break.tail = "\n" + (line_break.tail or "")
+        lines = "".join(element.itertext()).replace("\r\n", "\n").split("\n")
+        return [Block("\n".join(line.rstrip() for line in lines).strip("\n"))]
+    if tag in _LISTS:
+        # Lists whose items contain blocks are walked item by item.
+        has_blocks = next(element.iter(*_HEADINGS, "pre", "table", "dl"), None) is not None
+        if has_blocks or any(len(item.xpath("./p")) > 1 for item in element.iter("li")):
+            return None
+        return [Block("\n".join(_list_lines(element, 0)))]
+    if tag == "table":
+        return _table_blocks(element)
+    bold = [child for child in element if child.tag in _BOLD] if tag == "p" else []
+    if len(bold) == 1 and next(element.iter("br"), None) is None:
+        # A paragraph that is one short bold line is a heading.
+        text = inline_text(element).rstrip("¶ ")
+        if text == inline_text(bold[0]).rstrip("¶ ") and is_bold_heading(text):
+            return [Block(text, LINE_LEVEL, text)]
+    return None
+
+
+def _table_blocks(table: "HtmlElement") -> list[Block] | None:
+    """Return a table of data; None for one that lays out blocks or a single column."""
+    is_layout = (
+        next(table.iter(*_HEADINGS, "pre", "form"), None) is not None
+        or any(inner is not table for inner in table.iter("table"))
+        or not any(len(row.xpath("./td|./th")) > 1 for row in table.iter("tr"))
+    )
+    if is_layout:
+        return None
+    labels = tuple(filter(None, [_find_label(table, "caption")]))
+    return [replace(block, labels=labels) for block in table_blocks(_table_rows(table))]
+
+
+def _find_label(element: "HtmlElement", tag: str) -> str:
+    """Return the label that a child of an element gives to all of it."""
+    child = next((one for one in element if one.tag == tag), None)
+    return "" if child is None else normalize_label(inline_text(child))
+
+
+def _terms_from(term: "HtmlElement") -> list[str] | None:
+    """Return a term and those right after it that share a description.
+
+    None for a term that follows another; nothing for terms without a description.
+    """
+    before = term.getprevious()
+    if before is not None and before.tag == "dt":
+        return None
+    terms: list[str] = []
+    following: HtmlElement | None = term
+    while following is not None and following.tag == "dt":
+        terms.append(inline_text(following))
+        following = following.getnext()
+    return terms if following is not None else []
+
+
+def _is_shown(element: "HtmlElement") -> bool:
+    """Return whether a browser would show the element at all."""
+    if not isinstance(element.tag, str) or element.tag in _SKIPPED:
+        return False
+    return element.get("hidden") is None and not _HIDDEN.search(element.get("style") or "")
+
+
+def _pieces(element: "HtmlElement", nested: "list[HtmlElement] | None" = None) -> Iterator[str]:
+    """Yield the text inside an element; put lists into ``nested``, if it is given, instead."""
+    yield element.text or ""
+    for child in element:
+        if _is_shown(child):
+            if nested is not None and child.tag in _LISTS:
+                nested.append(child)
+            elif child.tag == "math":
+                yield _math_source(child)
+            else:
+                space = " " if child.tag in _BLOCKS or child.tag == "br" else ""
+                yield space
+                yield from _pieces(child, nested)
+                yield space
+        yield child.tail or ""
+
+
+def _math_source(element: "HtmlElement") -> str:
+    """Return the TeX source if the page contains it, else the symbols in a row."""
+    source = element.get("alttext") or "".join(
+        annotation.text or ""
+        for annotation in element.iter("annotation")
+        if "tex" in (annotation.get("encoding") or "")
+    )
+    return source or "".join(element.itertext())
+
+
+def _list_lines(element: "HtmlElement", depth: int) -> Iterator[str]:
+    """Yield the text of each item after its mark, then its nested lists, indented."""
+    number = bounded_number(element.get("start"), default=1, maximum=_MAX_START)
+    for item in element:
+        if not _is_shown(item):
+            continue
+        if item.tag in _LISTS:
+            yield from _list_lines(item, depth + 1)
+            continue
+        mark = f"{number}." if element.tag == "ol" else "-"
+        number += 1
+        nested: list[HtmlElement] = []
+        if text := " ".join("".join(_pieces(item, nested)).split()):
+            yield f"{_INDENT * min(depth, _MAX_INDENT)}{mark} {text}"
+        for inner in nested:
+            yield from _list_lines(inner, depth + 1)
+
+
+def _table_rows(table: "HtmlElement") -> list[list[str]]:
+    """Return the text of each cell; a spanning cell is repeated in each it spans."""
+    rows: list[list[str]] = []
+    # Text of spanning cells by the row and column that they reserve.
+    reserved: dict[tuple[int, int], str] = {}
+    for number, row in enumerate(table.iter("tr")):
+        cells: list[str] = []
+        for cell in row.xpath("./td|./th"):
+            while (number, len(cells)) in reserved:
+                cells.append(reserved.pop((number, len(cells))))
+            text, column = inline_text(cell), len(cells)
+            width, height = (
+                bounded_number(cell.get(name), default=1, maximum=_MAX_SPAN)
+                for name in ("colspan", "rowspan")
+            )
+            if len(reserved) + width * height <= _MAX_SPANNED_CELLS:
+                for down, right in product(range(height), range(width)):
+                    if down or right:
+                        reserved[number + down, column + right] = text
+            cells.append(text)
+        while (number, len(cells)) in reserved:
+            cells.append(reserved.pop((number, len(cells))))
+        rows.append(cells)
+    caption = next(table.iter("caption"), None)
+    if caption is not None and (text := inline_text(caption)):
+        rows.insert(0, [text])
+    return rows

@@ -38,45 +38,33 @@ _MAX_ELEMENTS = 50_000
 def main_blocks(root: "HtmlElement", pieces: list[LinkedBlock]) -> list[Block]:
     """Return the content blocks of a page, or all blocks if that is unclear."""
     everything = [piece.block for piece in pieces]
-    if not _has_menus(root, pieces):
+    chars = sum(len(block.text) for block in everything)
+    linked = sum(len(p.block.text) for p in pieces if p.link_share > _MAX_LINK_SHARE)
+    has_menus = next(root.iter(*_BESIDE), None) is not None or linked > chars * _MIN_MENU_SHARE
+    if not has_menus:
         return everything
-    marked = _marked(pieces, _main_text(root))
-    anchors = [
-        at for at, piece in enumerate(pieces) if marked[at] and len(piece.block.text) >= _LONG_CHARS
-    ]
-    if not anchors:
-        return everything
-    first, last = _widened(marked, anchors[0], anchors[-1])
-    content = _lead(pieces[:first]) + [
-        pieces[at].block for at in range(first, last + 1) if marked[at] or _is_content(pieces[at])
-    ]
-    return content if _share(content, pieces) >= _MIN_MAIN_SHARE else everything
-
-
-def _marked(pieces: list[LinkedBlock], main: str) -> list[bool]:
-    """Return which blocks are part of the main text, as a line or inside one."""
+    main = _main_text(root)
     lines = {_letters(line) for line in main.splitlines()}
     # Searching a long text for each block would take minutes.
     joined = _letters(main) if len(main) <= _MAX_SEARCHED_CHARS else ""
-    letters = (_letters(piece.block.text) for piece in pieces)
-    return [bool(main) and (one in lines or one in joined) for one in letters]
-
-
-def _has_menus(root: "HtmlElement", pieces: list[LinkedBlock]) -> bool:
-    if next(root.iter(*_BESIDE), None) is not None:
-        return True
-    chars = sum(len(piece.block.text) for piece in pieces)
-    linked = sum(len(p.block.text) for p in pieces if p.link_share > _MAX_LINK_SHARE)
-    return linked > chars * _MIN_MENU_SHARE
-
-
-def _widened(marked: list[bool], first: int, last: int) -> tuple[int, int]:
-    """Extend the range by the short marked blocks right before and after it."""
+    letters = (_letters(block.text) for block in everything)
+    marked = [bool(main) and (words in lines or words in joined) for words in letters]
+    anchors = [
+        at for at, block in enumerate(everything) if marked[at] and len(block.text) >= _LONG_CHARS
+    ]
+    if not anchors:
+        return everything
+    # With the short marked blocks right before and after.
+    first, last = anchors[0], anchors[-1]
     while first > 0 and marked[first - 1]:
         first -= 1
     while last + 1 < len(marked) and marked[last + 1]:
         last += 1
-    return first, last
+    content = _lead(pieces[:first]) + [
+        everything[at] for at in range(first, last + 1) if marked[at] or _is_content(pieces[at])
+    ]
+    share = sum(len(block.text) for block in content) / max(chars - linked, 1)
+    return content if share >= _MIN_MAIN_SHARE else everything
 
 
 def _main_text(root: "HtmlElement") -> str:
@@ -113,8 +101,3 @@ def _lead(before: list[LinkedBlock]) -> list[Block]:
         long = [one.block for one in below if len(one.block.text) >= _LONG_CHARS]
         return [near[at].block, *long]
     return []
-
-
-def _share(content: list[Block], pieces: list[LinkedBlock]) -> float:
-    text = sum(len(piece.block.text) for piece in pieces if piece.link_share <= _MAX_LINK_SHARE)
-    return sum(len(block.text) for block in content) / max(text, 1)

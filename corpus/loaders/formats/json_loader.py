@@ -8,24 +8,25 @@ from corpus.errors import UnreadableFile
 from corpus.loaders.blocks import Block, LoadedDocument
 from corpus.loaders.charset import decode
 
+# A single line that is not JSON is no list of lines.
+_MIN_LINES = 2
+
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read one JSON value, or one value for each line.
-
-    Raises:
-        UnreadableFile: It is not JSON.
-    """
+    """Read one JSON value, or one value for each line."""
     text = decode(content)
     try:
         value = parse_json(text)
     except ValueError as error:
-        values = _lines(text)
-        if values is None:
+        try:
+            value = [parse_json(line) for line in text.splitlines() if line.strip()]
+        except ValueError:
+            value = []
+        if len(value) < _MIN_LINES:
             raise UnreadableFile(f"The file is not valid JSON: {error}.") from error
-        value = values
-    stated = value.get("title") if isinstance(value, dict) else None
+    title = value.get("title") if isinstance(value, dict) else None
     return LoadedDocument(
-        blocks=tuple(value_blocks(value)), title=stated if isinstance(stated, str) else ""
+        blocks=tuple(value_blocks(value)), title=title if isinstance(title, str) else ""
     )
 
 
@@ -35,26 +36,23 @@ def parse_json(text: str) -> Any:
 
 
 def value_blocks(value: Any) -> Iterator[Block]:
-    """Return one block for each list item, or member that contains others."""
+    """Yield one block for each list item, or member that contains others."""
+    # Values by their paths, each of which becomes a block.
+    parts: list[tuple[str, Any]] = []
     if isinstance(value, dict):
-        simple = {key: item for key, item in value.items() if not _is_nested(item)}
-        yield from _block(_flat(simple, ""))
+        parts.append(("", {key: item for key, item in value.items() if not _is_nested(item)}))
         for key, item in value.items():
-            if key not in simple:
-                yield from _member_blocks(str(key), item)
+            if isinstance(item, list) and _is_nested(item):
+                parts += [(f"{key}[{ordinal}]", inner) for ordinal, inner in enumerate(item)]
+            elif _is_nested(item):
+                parts.append((str(key), item))
     elif _is_nested(value):
-        for item in value:
-            yield from _block(_flat(item, ""))
+        parts += [("", item) for item in value]
     else:
-        yield from _block(_flat(value, ""))
-
-
-def _member_blocks(key: str, value: Any) -> Iterator[Block]:
-    if isinstance(value, list):
-        for ordinal, item in enumerate(value):
-            yield from _block(_flat(item, f"{key}[{ordinal}]"))
-    else:
-        yield from _block(_flat(value, key))
+        parts.append(("", value))
+    for path, part in parts:
+        if text := "\n".join(_flat(part, path)):
+            yield Block(text)
 
 
 def _is_nested(value: Any) -> bool:
@@ -62,21 +60,6 @@ def _is_nested(value: Any) -> bool:
     if isinstance(value, list):
         return any(isinstance(item, dict | list) for item in value)
     return isinstance(value, dict)
-
-
-def _lines(text: str) -> list[Any] | None:
-    """Return the values of JSON Lines, or None if it is not JSON Lines."""
-    try:
-        values = [parse_json(line) for line in text.splitlines() if line.strip()]
-    except ValueError:
-        return None
-    return values if len(values) > 1 else None
-
-
-def _block(lines: Iterator[str]) -> Iterator[Block]:
-    text = "\n".join(lines)
-    if text:
-        yield Block(text)
 
 
 def _flat(value: Any, path: str) -> Iterator[str]:

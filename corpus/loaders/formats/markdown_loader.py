@@ -2,17 +2,14 @@
 
 import datetime as dt
 import re
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import Any
 
 from corpus.errors import UnreadableFile
 from corpus.loaders.blocks import Block, LoadedDocument
 from corpus.loaders.charset import decode
 from corpus.loaders.formats.plain_text import normalize_newlines
 from corpus.loaders.labels import LINE_LEVEL, is_bold_heading
-
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-    from markdown_it.token import Token
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?\n)??(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S)
 _TOML_FRONT_MATTER = re.compile(r"\A\+\+\+[ \t]*\n(.*?\n)??\+\+\+[ \t]*(?:\n|\Z)", re.S)
@@ -24,26 +21,39 @@ _BOLD_LINE = re.compile(r" {0,3}(\*\*|__)((?:(?!\1).)+)\1[ \t]*$")
 _TAG_KEYS = ("tags", "keywords", "categories")
 _CREATED_KEYS = ("created", "created_at", "date")
 # These have fields of their own and are not metadata too.
-_STATED = frozenset(("title", "chapter", "section", *_TAG_KEYS))
+_OWN_FIELDS = frozenset(("title", "chapter", "section", *_TAG_KEYS))
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
     """Read a Markdown file; its text stays as written, without front matter."""
     text = normalize_newlines(decode(content))
-    stated, body = split_front_matter(text)
+    values, body = split_front_matter(text)
+    metadata = {key: value for key, value in values.items() if key not in _OWN_FIELDS}
+    created_keys = [key for key in _CREATED_KEYS if metadata.get(key)]
+    if created_keys:
+        metadata["created"] = str(metadata.pop(created_keys[0]))
+    tags: list[str] = []
+    for key in _TAG_KEYS:
+        value = values.get(key) or ()
+        words = value.split(",") if isinstance(value, str) else value
+        if isinstance(words, list | tuple):
+            tags.extend(str(word).strip() for word in words)
     return LoadedDocument(
         blocks=markdown_blocks(body),
-        title=_string(stated.get("title")),
-        metadata=_metadata(stated),
-        tags=_tags(stated),
-        chapter=_string(stated.get("chapter")),
-        section=_string(stated.get("section")),
+        title=_string(values.get("title")),
+        metadata=metadata,
+        tags=tuple(dict.fromkeys(tag for tag in tags if tag)),
+        chapter=_string(values.get("chapter")),
+        section=_string(values.get("section")),
     )
 
 
 def markdown_blocks(text: str) -> tuple[Block, ...]:
     """Cut Markdown into top-level blocks by lines; keep every line with text."""
-    parser = _block_parser()
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - not needed for other formats
+
+    # Inline markup is not parsed: nothing needs it, and it may take quadratic time.
+    parser = MarkdownIt("commonmark").enable("table").disable("inline")
     lines = text.split("\n")
     blocks: list[Block] = []
     done = 0
@@ -54,13 +64,20 @@ def markdown_blocks(text: str) -> tuple[Block, ...]:
         start, end = max(token.map[0], done), token.map[1]
         # Link definitions have no token, and may be prose that looks like one.
         _append(blocks, lines[done:start])
-        if token.type == "heading_open":
-            blocks.append(_heading(lines[start:end], token, tokens[position + 1]))
-        elif token.type == "paragraph_open" and (title := _bold_line(lines[start:end])):
-            blocks.append(Block("\n".join(lines[start:end]).strip(), LINE_LEVEL, title))
-        else:
-            _append(blocks, lines[start:end])
         done = max(end, done)
+        part = lines[start:end]
+        if token.type == "heading_open":
+            title = _without_markup(tokens[position + 1].content)
+            level = int(token.tag[1]) if title else None
+            blocks.append(Block("\n".join(part).strip("\n"), level, title))
+        else:
+            is_line = token.type == "paragraph_open" and len(part) == 1
+            bold = _BOLD_LINE.match(part[0]) if is_line else None
+            title = _without_markup(bold[2]) if bold else ""
+            if is_bold_heading(title):
+                blocks.append(Block(part[0].strip(), LINE_LEVEL, title))
+            else:
+                _append(blocks, part)
     _append(blocks, lines[done:])
     return tuple(block for block in blocks if block.text.strip())
 
@@ -71,35 +88,19 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     Raises:
         UnreadableFile: It begins like front matter that cannot be read.
     """
-    for pattern, parse in ((_FRONT_MATTER, _yaml), (_TOML_FRONT_MATTER, _toml)):
-        found = pattern.match(text[:_MAX_FRONT_MATTER_CHARS])
-        if found:
-            values = parse(found.group(1) or "")
-            # A rule at the start of a text, with another below, is not front matter.
-            if isinstance(values, dict):
-                stated = {str(key): _json_value(value) for key, value in values.items()}
-                return stated, text[found.end() :]
-    return {}, text
+    import tomllib  # noqa: PLC0415 - only for files with front matter
 
-
-def _block_parser() -> "MarkdownIt":
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - not needed for other formats
-
-    # Inline markup is not parsed: nothing needs it, and it may take quadratic time.
-    return MarkdownIt("commonmark").enable("table").disable("inline")
-
-
-def _heading(lines: list[str], opening: "Token", inline: "Token") -> Block:
-    source = "\n".join(lines).strip("\n")
-    title = _without_markup(inline.content)
-    return Block(source, int(opening.tag[1]), title) if title else Block(source)
-
-
-def _bold_line(lines: list[str]) -> str:
-    """Return the words of a paragraph that is a bold heading line, else ""."""
-    found = _BOLD_LINE.match(lines[0]) if len(lines) == 1 else None
-    title = _without_markup(found[2]) if found else ""
-    return title if is_bold_heading(title) else ""
+    head = text[:_MAX_FRONT_MATTER_CHARS]
+    values: Any = None
+    if match := _FRONT_MATTER.match(head):
+        values = _parse_yaml(match[1] or "")
+    elif match := _TOML_FRONT_MATTER.match(head):
+        with suppress(tomllib.TOMLDecodeError):
+            values = tomllib.loads(match[1] or "")
+    # A rule at the start of a text, with another below, is not front matter.
+    if match is None or not isinstance(values, dict):
+        return {}, text
+    return {str(key): _json_value(value) for key, value in values.items()}, text[match.end() :]
 
 
 def _without_markup(title: str) -> str:
@@ -120,35 +121,21 @@ def _append(blocks: list[Block], lines: list[str]) -> None:
         blocks.append(Block(text.rstrip()))
 
 
-def _yaml(source: str) -> Any:
+def _parse_yaml(source: str) -> Any:
     import yaml  # noqa: PLC0415 - only for files with front matter
 
-    try:
-        if _nesting(source) > _MAX_NESTING:
+    # The scanner takes quadratic time in how deep brackets nest.
+    depth = 0
+    for bracket in re.findall(r"[\[\]{}]", source):
+        depth += 1 if bracket in "[{" else -1
+        if depth > _MAX_NESTING:
             raise UnreadableFile("The front matter is nested too deeply.")
+    try:
         # Aliases are rejected: they can expand exponentially.
         if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(source)):
             raise UnreadableFile("The front matter holds YAML aliases, which are refused.")
         return yaml.safe_load(source)
     except (yaml.YAMLError, ValueError):  # ValueError: a date such as 2024-13-45
-        return None
-
-
-def _nesting(source: str) -> int:
-    """Return how deep brackets nest: the scanner takes quadratic time in that."""
-    depth = deepest = 0
-    for bracket in re.findall(r"[\[\]{}]", source):
-        depth += 1 if bracket in "[{" else -1
-        deepest = max(deepest, depth)
-    return deepest
-
-
-def _toml(source: str) -> Any:
-    import tomllib  # noqa: PLC0415 - only for files with front matter
-
-    try:
-        return tomllib.loads(source)
-    except tomllib.TOMLDecodeError:
         return None
 
 
@@ -161,25 +148,6 @@ def _json_value(value: Any) -> Any:
         return value.isoformat()
     finite = not isinstance(value, float) or value - value == 0
     return value if isinstance(value, str | int | float | bool | None) and finite else str(value)
-
-
-def _metadata(stated: dict[str, Any]) -> dict[str, Any]:
-    metadata = {key: value for key, value in stated.items() if key not in _STATED}
-    for key in _CREATED_KEYS:
-        if metadata.get(key):
-            metadata["created"] = str(metadata.pop(key))
-            break
-    return metadata
-
-
-def _tags(stated: dict[str, Any]) -> tuple[str, ...]:
-    found: list[str] = []
-    for key in _TAG_KEYS:
-        value = stated.get(key) or ()
-        items = value.split(",") if isinstance(value, str) else value
-        if isinstance(items, list | tuple):
-            found.extend(str(item).strip() for item in items)
-    return tuple(dict.fromkeys(tag for tag in found if tag))
 
 
 def _string(value: Any) -> str:

@@ -12,38 +12,36 @@ from corpus.loaders.formats.plain_text import paragraphs
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read a notebook of format 3 or 4.
-
-    Raises:
-        UnreadableFile: It is not a notebook.
-    """
+    """Read a notebook of format 3 or 4."""
     try:
         notebook = json.loads(decode(content))
     except ValueError as error:
         raise UnreadableFile(f"The notebook is not valid JSON: {error}.") from error
-    cells = _cells(notebook)
-    if cells is None:
-        raise UnreadableFile("The file is JSON but no notebook: it has no list of cells.")
-    metadata = notebook.get("metadata")
-    stated = metadata if isinstance(metadata, dict) else {}
-    title = stated.get("title")
-    return LoadedDocument(
-        blocks=tuple(block for cell in cells for block in _blocks(cell)),
-        title=title if isinstance(title, str) else "",
-        metadata=_metadata(stated),
-    )
-
-
-def _cells(notebook: Any) -> list[Any] | None:
     if not isinstance(notebook, dict):
-        return None
-    cells = notebook.get("cells")
-    sheets = notebook.get("worksheets")
+        notebook = {}
+    cells, sheets = notebook.get("cells"), notebook.get("worksheets")
     if cells is None and isinstance(sheets, list):  # format 3
         cells = [
             cell for sheet in sheets if isinstance(sheet, dict) for cell in sheet.get("cells", [])
         ]
-    return cells if isinstance(cells, list) else None
+    if not isinstance(cells, list):
+        raise UnreadableFile("The file is JSON but no notebook: it has no list of cells.")
+    properties = notebook.get("metadata")
+    if not isinstance(properties, dict):
+        properties = {}
+    title, authors = properties.get("title"), properties.get("authors")
+    metadata: dict[str, Any] = {"authors": authors} if isinstance(authors, list) else {}
+    for key in ("language_info", "kernelspec"):
+        info = properties.get(key)
+        language = info.get("name") if isinstance(info, dict) else None
+        if isinstance(language, str):
+            metadata["programming_language"] = language
+            break
+    return LoadedDocument(
+        blocks=tuple(block for cell in cells for block in _blocks(cell)),
+        title=title if isinstance(title, str) else "",
+        metadata=metadata,
+    )
 
 
 def _blocks(cell: Any) -> Iterator[Block]:
@@ -62,14 +60,3 @@ def _blocks(cell: Any) -> Iterator[Block]:
         yield Block(text.strip("\n"))
     else:
         yield from map(Block, paragraphs(text))
-
-
-def _metadata(stated: dict[str, Any]) -> dict[str, Any]:
-    """Return the authors, and the language of the code."""
-    metadata = {"authors": stated["authors"]} if isinstance(stated.get("authors"), list) else {}
-    for key in ("language_info", "kernelspec"):
-        info = stated.get(key)
-        name = info.get("name") if isinstance(info, dict) else None
-        if isinstance(name, str):
-            return {**metadata, "programming_language": name}
-    return metadata

@@ -21,7 +21,7 @@ _OFFICE, _TEXT, _TABLE, _DRAW = (
     f"{_NS}{name}:1.0}}" for name in ("office", "text", "table", "drawing")
 )
 _STYLE = _NS + "style:1.0}"
-_PRESENTATION = _NS + "presentation:1.0}"
+_CLASS = _NS + "presentation:1.0}class"
 _META = _NS + "meta:1.0}"
 _FO = _NS + "xsl-fo-compatible:1.0}"
 _DC = "{http://purl.org/dc/elements/1.1/}"
@@ -32,6 +32,8 @@ _MAX_SPACES = 100
 # Limits of repeated rows: a sheet may repeat an empty row a million times.
 _MAX_REPEATED_ROWS = 100
 _MAX_REPEATED_CELLS = 100
+# Settings of forms, and deleted text.
+_SKIPPED = frozenset((_OFFICE + "forms", _TEXT + "tracked-changes"))
 # Elements that are not part of the sentence around them.
 _NOT_TEXT = frozenset(
     (
@@ -43,7 +45,7 @@ _NOT_TEXT = frozenset(
         _TEXT + "sequence-decls",
     )
 )
-_STATED = {
+_PROPERTIES = {
     _DC + "title": "title",
     _DC + "creator": "author",
     _META + "initial-creator": "author",
@@ -56,11 +58,7 @@ _STATED = {
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read an OpenDocument file.
-
-    Raises:
-        UnreadableFile: It is damaged or encrypted.
-    """
+    """Read an OpenDocument file."""
     with opened(content) as archive:
         manifest = read_entry(archive, "META-INF/manifest.xml") or b""
         if b"encryption-data" in manifest:
@@ -69,90 +67,63 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         body = None if root is None else root.find(_OFFICE + "body")
         if root is None or body is None or not len(body):
             raise UnreadableFile("The OpenDocument file has no content.")
-        titles = _title_styles(root)
-        stated, tags = _stated(archive)
-    title = stated.pop("title", "")
+        metadata, tags = _metadata(archive)
+    title = metadata.pop("title", "")
     if body[0].tag == _OFFICE + "spreadsheet":
-        blocks = [block for table in body.iter(_TABLE + "table") for block in _sheet(table)]
+        blocks: list[Block] = []
+        for table in body.iter(_TABLE + "table"):
+            blocks.extend(sheet_blocks(table.get(_TABLE + "name", ""), _rows(table)))
         title = title or PurePath(filename).stem
     else:
-        blocks = _Reader(titles).blocks(body[0])
-    return LoadedDocument(tuple(blocks), title=title, metadata=stated, tags=tags)
+        derived = (
+            style.get(_STYLE + "name", "")
+            for style in root.iter(_STYLE + "style")
+            if style.get(_STYLE + "parent-style-name") == "Title"
+        )
+        reader = _Reader(title_styles=frozenset(("Title", *derived)))
+        reader.walk(body[0])
+        blocks = reader.blocks
+    return LoadedDocument(tuple(blocks), title=title, metadata=metadata, tags=tags)
 
 
 class _Reader:
     """Walks a text or a presentation."""
 
-    def __init__(self, titles: frozenset[str]) -> None:
-        self._titles = titles
-        self._blocks: list[Block] = []
+    def __init__(self, title_styles: frozenset[str]) -> None:
+        self.blocks: list[Block] = []
+        self._title_styles = title_styles
         self._page: int | None = None
-        self._visitors = {
-            _TEXT + "h": self._heading,
-            _TEXT + "p": self._paragraph,
-            _TEXT + "list": self._list,
-            _TABLE + "table": self._table,
-            _DRAW + "page": self._slide,
-            _DRAW + "frame": self._frame,
-            _OFFICE + "forms": self._nothing,
-            _TEXT + "tracked-changes": self._nothing,
-        }
 
-    def blocks(self, body: "Element") -> list[Block]:
-        self._walk(body)
-        return self._blocks
-
-    def _walk(self, parent: "Element") -> None:
+    def walk(self, parent: "Element") -> None:
+        """Add the blocks inside an element."""
         for element in parent:
-            visit = self._visitors.get(element.tag, self._walk)
-            visit(element)
+            if element.tag == _TEXT + "h":
+                level = element.get(_TEXT + "outline-level")
+                self._paragraph(element, bounded_number(level, default=1, maximum=_MAX_LEVEL))
+            elif element.tag == _TEXT + "p":
+                is_title = element.get(_TEXT + "style-name", "") in self._title_styles
+                self._paragraph(element, 1 if is_title else None)
+            elif element.tag == _TABLE + "table":
+                self.blocks.extend(table_blocks(_rows(element), page=self._page))
+            elif element.tag == _TEXT + "list" and element.find(f".//{_TEXT}h") is None:
+                if text := "\n".join(_list_lines(element, 0)):
+                    self.blocks.append(Block(text, page=self._page))
+            elif element.tag == _DRAW + "frame" and element.get(_CLASS) == "title":
+                if text := _joined_paragraphs(element):
+                    self.blocks.append(Block(text, 1, text, self._page))
+            elif element.tag not in _SKIPPED:
+                self._page = (self._page or 0) + 1 if element.tag == _DRAW + "page" else self._page
+                self.walk(element)
 
-    def _heading(self, element: "Element") -> None:
-        stated = element.get(_TEXT + "outline-level")
-        self._add(element, bounded_number(stated, default=1, most=_MAX_LEVEL))
-
-    def _paragraph(self, element: "Element") -> None:
-        is_title = element.get(_TEXT + "style-name", "") in self._titles
-        self._add(element, 1 if is_title else None)
-
-    def _table(self, element: "Element") -> None:
-        self._blocks.extend(table_blocks(_rows(element, _MAX_REPEATED_CELLS), page=self._page))
-
-    def _slide(self, element: "Element") -> None:
-        self._page = (self._page or 0) + 1
-        self._walk(element)
-
-    def _nothing(self, element: "Element") -> None:
-        """Skip settings of forms, and deleted text."""
-
-    def _frame(self, frame: "Element") -> None:
-        """Add the text of a box; a picture has several renderings, none of which is text."""
-        if frame.get(_PRESENTATION + "class") == "title":
-            text = " ".join(t for p in frame.iter(_TEXT + "p") if (t := paragraph_text(p)))
-            if text:
-                self._blocks.append(Block(text, 1, text, self._page))
-        else:
-            self._walk(frame)
-
-    def _add(self, paragraph: "Element", level: int | None) -> None:
+    def _paragraph(self, paragraph: "Element", level: int | None) -> None:
         text = paragraph_text(paragraph)
         if text and level is not None:
             line = " ".join(text.split())
-            self._blocks.append(Block(line, max(level, 1), line, self._page))
+            self.blocks.append(Block(line, max(level, 1), line, self._page))
         elif text:
-            self._blocks.append(Block(text, page=self._page))
+            self.blocks.append(Block(text, page=self._page))
         for beside in _boxes(paragraph):
-            self._walk(beside)
-
-    def _list(self, element: "Element") -> None:
-        heading = element.find(f".//{_TEXT}h")
-        if heading is not None:  # numbered headings are list items
-            for item in element:
-                self._walk(item)
-            return
-        text = "\n".join(_list_lines(element, 0))
-        if text:
-            self._blocks.append(Block(text, page=self._page))
+            self.walk(beside)
 
 
 def paragraph_text(paragraph: "Element") -> str:
@@ -164,7 +135,7 @@ def _pieces(parent: "Element") -> Iterator[str]:
     yield parent.text or ""
     for element in parent:
         if element.tag == _TEXT + "s":
-            yield " " * bounded_number(element.get(_TEXT + "c"), default=1, most=_MAX_SPACES)
+            yield " " * bounded_number(element.get(_TEXT + "c"), default=1, maximum=_MAX_SPACES)
         elif element.tag == _TEXT + "tab":
             yield "\t"
         elif element.tag == _TEXT + "line-break":
@@ -196,57 +167,44 @@ def _list_lines(element: "Element", depth: int) -> Iterator[str]:
                 yield from _list_lines(part, depth + 1)
 
 
-def _sheet(table: "Element") -> Iterator[Block]:
-    return sheet_blocks(table.get(_TABLE + "name", ""), _rows(table, _MAX_REPEATED_CELLS))
-
-
-def _rows(table: "Element", most: int) -> Iterator[list[str]]:
+def _rows(table: "Element") -> Iterator[list[str]]:
     """Yield the rows of a table, repeated as stated if they contain text."""
     for row in table.iter(_TABLE + "table-row"):
         cells: list[str] = []
         for cell in row:
-            if cell.tag not in (_TABLE + "table-cell", _TABLE + "covered-table-cell"):
-                continue
-            text = " ".join(t for p in cell.iter(_TEXT + "p") if (t := paragraph_text(p)))
-            cells.extend([text] * _repeated(cell, "number-columns-repeated", most))
+            if cell.tag in (_TABLE + "table-cell", _TABLE + "covered-table-cell"):
+                count = cell.get(_TABLE + "number-columns-repeated")
+                cells.extend(
+                    [_joined_paragraphs(cell)]
+                    * bounded_number(count, default=1, maximum=_MAX_REPEATED_CELLS)
+                )
         while cells and not cells[-1]:
             cells.pop()
-        count = _repeated(row, "number-rows-repeated", _MAX_REPEATED_ROWS) if cells else 1
-        yield from ([*cells] for _ in range(count))
+        count = row.get(_TABLE + "number-rows-repeated") if cells else None
+        for _ in range(bounded_number(count, default=1, maximum=_MAX_REPEATED_ROWS)):
+            yield [*cells]
 
 
-def _repeated(element: "Element", name: str, most: int) -> int:
-    return bounded_number(element.get(_TABLE + name), default=1, most=most)
+def _joined_paragraphs(parent: "Element") -> str:
+    return " ".join(text for p in parent.iter(_TEXT + "p") if (text := paragraph_text(p)))
 
 
-def _title_styles(root: "Element") -> frozenset[str]:
-    """Return the names of paragraph styles that mark the document's title."""
-    derived = (
-        style.get(_STYLE + "name", "")
-        for style in root.iter(_STYLE + "style")
-        if style.get(_STYLE + "parent-style-name") == "Title"
-    )
-    return frozenset(("Title", *derived))
-
-
-def _stated(archive: ZipFile) -> tuple[dict[str, Any], tuple[str, ...]]:
-    root = read_xml(archive, "meta.xml")
-    stated: dict[str, Any] = {}
+def _metadata(archive: ZipFile) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the properties of a document, and its keywords."""
+    metadata: dict[str, Any] = {"language": ""}
     tags: list[str] = []
-    for element in () if root is None else root.iter():
-        text = (element.text or "").strip()
-        if text and element.tag in _STATED:
-            stated[_STATED[element.tag]] = text
-        elif text and element.tag == _META + "keyword":
-            tags.append(text)
-    return {"language": _language(archive), **stated}, tuple(tags)
-
-
-def _language(archive: ZipFile) -> str:
-    """Return the default language of paragraphs."""
-    root = read_xml(archive, "styles.xml")
-    for style in () if root is None else root.iter(_STYLE + "default-style"):
+    styles = read_xml(archive, "styles.xml")
+    for style in () if styles is None else styles.iter(_STYLE + "default-style"):
         if style.get(_STYLE + "family") == "paragraph":
             properties = style.find(_STYLE + "text-properties")
-            return "" if properties is None else properties.get(_FO + "language", "")
-    return ""
+            if properties is not None:
+                metadata["language"] = properties.get(_FO + "language", "")
+            break
+    root = read_xml(archive, "meta.xml")
+    for element in () if root is None else root.iter():
+        text = (element.text or "").strip()
+        if text and element.tag in _PROPERTIES:
+            metadata[_PROPERTIES[element.tag]] = text
+        elif text and element.tag == _META + "keyword":
+            tags.append(text)
+    return metadata, tuple(tags)

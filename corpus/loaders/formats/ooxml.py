@@ -30,26 +30,26 @@ _PROPERTIES = {
 def core_properties(archive: ZipFile) -> dict[str, Any]:
     """Return title, author, created and other properties that are present."""
     root = read_xml(archive, "docProps/core.xml")
-    stated: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
     for element in () if root is None else root:
         key = _PROPERTIES.get(element.tag)
         value = (element.text or "").strip()
         if key and value:
-            stated[key] = value
-    return stated
+            properties[key] = value
+    return properties
 
 
 def relations(archive: ZipFile, part: str) -> dict[str, tuple[str, str]]:
     """Return the parts that a part refers to: id -> (kind, entry name), without external links."""
     folder, name = posixpath.split(part)
     root = read_xml(archive, posixpath.join(folder, "_rels", f"{name}.rels"))
-    found: dict[str, tuple[str, str]] = {}
+    parts: dict[str, tuple[str, str]] = {}
     for relation in () if root is None else root:
         if relation.get("TargetMode") != "External":
             target = posixpath.normpath(posixpath.join("/" + folder, relation.get("Target", "")))
             kind = relation.get("Type", "").rsplit("/", 1)[-1]
-            found[relation.get("Id", "")] = (kind, target.lstrip("/"))
-    return found
+            parts[relation.get("Id", "")] = (kind, target.lstrip("/"))
+    return parts
 
 
 _C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
@@ -90,21 +90,25 @@ COMMENT_PARTS = frozenset(("comments", "threadedComment"))
 
 def comment_authors(archive: ZipFile, main_part: str) -> dict[str, str]:
     """Return the names of reviewers by id, as listed beside the main part."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for kind, name in relations(archive, main_part).values():
         root = read_xml(archive, name) if kind in _AUTHOR_PARTS else None
         for element in () if root is None else root.iter():
             author = element.get("name") or element.get("displayName")
             if author and element.get("id"):
                 initials = element.get("initials")
-                found[element.get("id", "")] = f"{author} ({initials})" if initials else author
-    return found
+                names[element.get("id", "")] = f"{author} ({initials})" if initials else author
+    return names
 
 
 def comment_blocks(
     archive: ZipFile, name: str, authors: dict[str, str], *, page: int | None = None
 ) -> Iterator[Block]:
-    """Yield each comment of a part, as ``Comment by NAME, TIME: text``."""
+    """Yield each comment of a part, as ``Comment by NAME, TIME: text``.
+
+    Args:
+        authors: Names by id, as from ``comment_authors``; older parts have a list of their own.
+    """
     root = read_xml(archive, name)
     if root is None:
         return
@@ -114,22 +118,17 @@ def comment_blocks(
             continue
         text = _text(comment)
         # A threaded comment leaves a copy with this note for older programs.
-        if text and not text.startswith("[Threaded comment]"):
-            stated = {_local(key): value for key, value in comment.attrib.items()}
-            author = _author(stated, authors, listed)
-            date = next((stated[key] for key in _DATES if stated.get(key)), "")
-            by = ", ".join(part for part in (author, date) if part)
-            yield Block(f"Comment by {by}: {text}" if by else f"Comment: {text}", page=page)
-
-
-def _author(stated: dict[str, str], authors: dict[str, str], listed: list[str]) -> str:
-    number = stated.get("authorId", "")
-    if number in authors:
-        return authors[number]
-    if stated.get("personId", "") in authors:
-        return authors[stated["personId"]]
-    at = bounded_number(number, default=len(listed), most=len(listed))
-    return listed[at] if at < len(listed) else stated.get("author", "")
+        if not text or text.startswith("[Threaded comment]"):
+            continue
+        attributes = {_local(key): value for key, value in comment.attrib.items()}
+        ids = (attributes.get("authorId", ""), attributes.get("personId", ""))
+        author = next((authors[each] for each in ids if each in authors), None)
+        if author is None:
+            at = bounded_number(ids[0], default=len(listed), maximum=len(listed))
+            author = listed[at] if at < len(listed) else attributes.get("author", "")
+        date = next((attributes[key] for key in _DATES if attributes.get(key)), "")
+        by = ", ".join(part for part in (author, date) if part)
+        yield Block(f"Comment by {by}: {text}" if by else f"Comment: {text}", page=page)
 
 
 def _text(comment: "Element") -> str:

@@ -125,34 +125,31 @@ def _lines(text_page: "PdfTextPage") -> Iterator[Line]:
         return
     for text in text_page.get_text_range().split("\r\n"):
         stripped = text.strip()
-        if stripped:
-            begin = position + text.index(stripped)
-            first = raw.FPDFText_GetCharIndexFromTextIndex(text_page, begin)
-            last = raw.FPDFText_GetCharIndexFromTextIndex(text_page, begin + len(stripped) - 1)
-            if first >= 0:
-                # A blank at the end marks a complete word, which matters in Korean.
-                yield _line(text.lstrip(), text_page, first, max(first, last))
+        begin = position + text.index(stripped)
         position += len(text) + 2
-
-
-def _line(text: str, text_page: "PdfTextPage", first: int, last: int) -> Line:
-    import pypdfium2.raw as raw  # noqa: PLC0415, PLR0402
-
-    left, bottom, _, top = text_page.get_charbox(first, loose=True)
-    _, _, right, _ = text_page.get_charbox(last, loose=True)
-    matrix = raw.FS_MATRIX()
-    raw.FPDFText_GetMatrix(text_page, first, matrix)
-    scale = (matrix.b**2 + matrix.d**2) ** 0.5
-    return Line(
-        text=text,
-        size=round(raw.FPDFText_GetFontSize(text_page, first) * (scale or 1.0) * 2) / 2,
-        # A line that only begins in bold is a sentence.
-        weight=min(_weight(text_page, first), _weight(text_page, last)),
-        left=left,
-        right=right,
-        bottom=bottom,
-        top=top,
-    )
+        if not stripped:
+            continue
+        first = raw.FPDFText_GetCharIndexFromTextIndex(text_page, begin)
+        end = raw.FPDFText_GetCharIndexFromTextIndex(text_page, begin + len(stripped) - 1)
+        if first < 0:
+            continue
+        last = max(first, end)
+        left, bottom, _, top = text_page.get_charbox(first, loose=True)
+        _, _, right, _ = text_page.get_charbox(last, loose=True)
+        matrix = raw.FS_MATRIX()
+        raw.FPDFText_GetMatrix(text_page, first, matrix)
+        scale = (matrix.b**2 + matrix.d**2) ** 0.5
+        yield Line(
+            # A blank at the end marks a complete word, which matters in Korean.
+            text=text.lstrip(),
+            size=round(raw.FPDFText_GetFontSize(text_page, first) * (scale or 1.0) * 2) / 2,
+            # A line that only begins in bold is a sentence.
+            weight=min(_weight(text_page, first), _weight(text_page, last)),
+            left=left,
+            right=right,
+            bottom=bottom,
+            top=top,
+        )
 
 
 def _weight(text_page: "PdfTextPage", index: int) -> int:

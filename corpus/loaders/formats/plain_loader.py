@@ -1,6 +1,5 @@
 """Plain text and source code: one block for each paragraph, and underlined titles."""
 
-from collections.abc import Iterator
 from pathlib import PurePath
 
 from corpus.loaders.blocks import Block, LoadedDocument
@@ -22,13 +21,9 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
     """Read a text file in any encoding; its file name is its title."""
     # The first heading is not used as title: it is often "Overview", and in the heading path.
     text = normalize_newlines(decode(content))
-    blocks = transcript_blocks(text, filename=filename) or _blocks(text)
-    return LoadedDocument(tuple(blocks), title=PurePath(filename).stem)
-
-
-def _blocks(text: str) -> Iterator[Block]:
+    blocks = transcript_blocks(text, filename=filename)
     styles: list[tuple[str, bool]] = []
-    for paragraph in paragraphs(text):
+    for paragraph in () if blocks else paragraphs(text):
         lines = paragraph.split("\n")
         title = title_at(lines, 0)
         # In plain text, only a rule as long as the line above makes a title.
@@ -36,6 +31,7 @@ def _blocks(text: str) -> Iterator[Block]:
             if title.style not in styles:
                 styles.append(title.style)
             level = min(styles.index(title.style) + 1, _MAX_LEVEL)
-            yield Block("\n".join(lines[: title.line_count]), level, title.text)
+            blocks.append(Block("\n".join(lines[: title.line_count]), level, title.text))
             lines = lines[title.line_count :]
-        yield Block("\n".join(lines))
+        blocks.append(Block("\n".join(lines)))
+    return LoadedDocument(tuple(blocks), title=PurePath(filename).stem)

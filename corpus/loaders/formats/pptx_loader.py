@@ -35,7 +35,6 @@ _TITLES = frozenset(("title", "ctrTitle"))
 # Placeholders with the same text on every slide.
 _FURNITURE = frozenset(("sldNum", "dt", "ftr", "hdr", "sldImg"))
 _INDENT = "  "
-_NUMBERED = "#. "
 _MAX_DEPTH = 8
 
 
@@ -52,9 +51,9 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
             part = parts.get(slide.get(RELATION, ""))
             if part is not None:
                 blocks.extend(_slide_blocks(archive, part[1], number, authors))
-        stated = core_properties(archive)
-    stated.pop("keywords", None)
-    return LoadedDocument(tuple(blocks), title=stated.pop("title", ""), metadata=stated)
+        metadata = core_properties(archive)
+    metadata.pop("keywords", None)
+    return LoadedDocument(tuple(blocks), title=metadata.pop("title", ""), metadata=metadata)
 
 
 def _slide_blocks(
@@ -65,16 +64,18 @@ def _slide_blocks(
     if tree is None:
         return
     parts = relations(archive, name)
-    shapes = list(_shapes(tree))
     # The title comes first, wherever it is in the file.
-    shapes.sort(key=lambda shape: _placeholder(shape) not in _TITLES)
-    for shape in shapes:
+    for shape in sorted(_shapes(tree), key=lambda shape: _placeholder(shape) not in _TITLES):
         yield from _shape_blocks(archive, shape, parts, number)
     for kind, part in parts.values():
-        if kind == "notesSlide":
-            yield from _notes(archive, part, number)
-        elif kind in COMMENT_PARTS:
+        if kind in COMMENT_PARTS:
             yield from comment_blocks(archive, part, authors, page=number)
+        notes = read_xml(archive, part) if kind == "notesSlide" else None
+        for shape in () if notes is None else notes.iter(_P + "sp"):
+            body = shape.find(_P + "txBody")
+            is_furniture = _placeholder(shape) in _FURNITURE
+            if body is not None and not is_furniture and (text := _body_text(body)):
+                yield Block(f"Notes: {text}", page=number)
 
 
 def _shapes(tree: "Element") -> Iterator["Element"]:
@@ -90,8 +91,8 @@ def _shapes(tree: "Element") -> Iterator["Element"]:
 
 def _placeholder(shape: "Element") -> str | None:
     """Return the placeholder kind of a shape, or None."""
-    found = shape.find(f"{_P}nvSpPr/{_P}nvPr/{_P}ph")
-    return None if found is None else found.get("type", "body")
+    placeholder = shape.find(f"{_P}nvSpPr/{_P}nvPr/{_P}ph")
+    return None if placeholder is None else placeholder.get("type", "body")
 
 
 def _shape_blocks(
@@ -125,32 +126,21 @@ def _body_text(body: "Element", *, bulleted: bool = False) -> str:
         if not text:
             continue
         properties = paragraph.find(_A + "pPr")
-        depth = _depth(properties)
-        for deeper in [level for level in counts if level > depth]:
+        settings = [] if properties is None else [child.tag for child in properties]
+        level = None if properties is None else properties.get("lvl")
+        depth = bounded_number(level, default=0, maximum=_MAX_DEPTH)
+        for deeper in [each for each in counts if each > depth]:
             del counts[deeper]
-        mark = _mark(properties, default="- " if bulleted else "")
-        if mark == _NUMBERED:
+        mark = "- " if bulleted or _A + "buChar" in settings else ""
+        if _A + "buNone" in settings:
+            mark = ""
+        elif _A + "buAutoNum" in settings:
             counts[depth] += 1
             mark = f"{counts[depth]}. "
         lines.append(_INDENT * depth + mark + text)
     if len(lines) == 1:
         return lines[0].strip().removeprefix("- ")
     return "\n".join(lines)
-
-
-def _depth(properties: "Element | None") -> int:
-    stated = None if properties is None else properties.get("lvl")
-    return bounded_number(stated, default=0, most=_MAX_DEPTH)
-
-
-def _mark(properties: "Element | None", *, default: str) -> str:
-    if properties is None:
-        return default
-    if properties.find(_A + "buNone") is not None:
-        return ""
-    if properties.find(_A + "buAutoNum") is not None:
-        return _NUMBERED
-    return "- " if properties.find(_A + "buChar") is not None else default
 
 
 def _pieces(parent: "Element") -> Iterator[str]:
@@ -182,13 +172,3 @@ def _rows(table: "Element") -> Iterator[list[str]]:
             cells.append(text)
         above = cells
         yield cells
-
-
-def _notes(archive: ZipFile, name: str, number: int) -> Iterator[Block]:
-    root = read_xml(archive, name)
-    for shape in () if root is None else root.iter(_P + "sp"):
-        body = shape.find(_P + "txBody")
-        if body is not None and _placeholder(shape) not in _FURNITURE:
-            text = _body_text(body)
-            if text:
-                yield Block(f"Notes: {text}", page=number)

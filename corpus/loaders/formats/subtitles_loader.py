@@ -39,14 +39,22 @@ class _Cue(NamedTuple):
 def load(content: bytes, *, filename: str) -> LoadedDocument:
     """Read subtitles; join cues to blocks that end with a sentence."""
     text = decode(content)
-    dialogue = sorted(_DIALOGUE.findall(text), key=lambda line: seconds_of(line[0]))
-    if dialogue:
-        cues = [
-            _Cue(time_label(seconds_of(start)), voice.strip(), _LINE_BREAK.sub(" ", words))
-            for start, voice, words in dialogue
-        ]
-    else:
-        cues = list(map(_cue, paragraphs(text)))
+    cues = [
+        _Cue(time_label(seconds_of(start)), voice.strip(), _LINE_BREAK.sub(" ", words))
+        for start, voice, words in sorted(
+            _DIALOGUE.findall(text), key=lambda line: seconds_of(line[0])
+        )
+    ]
+    for part in () if cues else paragraphs(text):
+        lines = part.split("\n")
+        times = [number for number, line in enumerate(lines) if _TIMES.search(line)]
+        if not times and lines[0].startswith(_NOT_CUES):
+            continue
+        words = " ".join(lines[times[0] + 1 :] if times else lines)
+        time = _TIMES.search(lines[times[0]]) if times else None
+        label = time_label(seconds_of(time[1])) if time else ""
+        voice = _VOICE.search(words)
+        cues.append(_Cue(label, voice[1].strip() if voice else "", words))
     return LoadedDocument(tuple(_blocks(cues)))
 
 
@@ -66,17 +74,3 @@ def _blocks(cues: Iterable[_Cue]) -> Iterator[Block]:
             speaker = cue.voice
     if lines:
         yield Block("\n".join(lines), labels=(time,) if time else ())
-
-
-def _cue(source: str) -> _Cue:
-    """Parse one part of the source; a cue without words if it is none."""
-    lines = source.split("\n")
-    times = [number for number, line in enumerate(lines) if _TIMES.search(line)]
-    if not times and lines[0].startswith(_NOT_CUES):
-        return _Cue("", "", "")
-    text = " ".join(lines[times[0] + 1 :] if times else lines)
-    time = _TIMES.search(lines[times[0]]) if times else None
-    voice = _VOICE.search(text)
-    return _Cue(
-        time_label(seconds_of(time[1])) if time else "", voice[1].strip() if voice else "", text
-    )

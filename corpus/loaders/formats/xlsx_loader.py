@@ -29,6 +29,7 @@ PRELOAD = ("defusedxml.ElementTree",)
 
 _S = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _MAIN = "xl/workbook.xml"
+_SHARED_STRINGS = "xl/sharedStrings.xml"
 _COLUMN = re.compile(r"([A-Z]{1,3})(\d+)?")
 # Excel's limits of a sheet, and a limit above any id of a number format.
 _MAX_COLUMNS = 16_384
@@ -70,13 +71,20 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         for sheet in root.iter(_S + "sheet"):
             kind, name = parts.get(sheet.get(RELATION, ""), ("", ""))
             rows = book.rows(name) if kind == "worksheet" else ()
-            beside = list(_beside(archive, name, authors))
+            beside: list[Block] = []
+            for part_kind, part in relations(archive, name).values() if name else ():
+                if part_kind in COMMENT_PARTS:
+                    beside.extend(comment_blocks(archive, part, authors))
+                elif part_kind == "drawing":
+                    for chart_kind, chart in relations(archive, part).values():
+                        if chart_kind == "chart":
+                            beside.extend(chart_blocks(archive, chart))
             blocks.extend(sheet_blocks(sheet.get("name", ""), rows, beside=beside))
-        stated = core_properties(archive)
-    stated.pop("keywords", None)
+        metadata = core_properties(archive)
+    metadata.pop("keywords", None)
     # The first heading is a sheet name, not a title.
-    title = stated.pop("title", "") or PurePath(filename).stem
-    return LoadedDocument(tuple(blocks), title=title, metadata=stated)
+    title = metadata.pop("title", "") or PurePath(filename).stem
+    return LoadedDocument(tuple(blocks), title=title, metadata=metadata)
 
 
 class _Book:
@@ -84,14 +92,17 @@ class _Book:
 
     def __init__(self, archive: ZipFile, root: "Element") -> None:
         self._archive = archive
-        self._strings = _shared_strings(archive)
+        self._strings: list[str] = []
+        if _SHARED_STRINGS in archive.namelist():
+            items = stream_xml(archive, _SHARED_STRINGS, _S + "si")
+            self._strings = [_rich_text(item) for item in items]
         self._formats = _number_formats(archive)
         settings = root.find(_S + "workbookPr")
         is_1904 = settings is not None and settings.get("date1904") in ("1", "true")
         self._epoch = _EPOCH_1904 if is_1904 else _EPOCH_1900
 
     def rows(self, name: str) -> Iterator[list[str]]:
-        """Return rows from the first with text; gaps give empty rows."""
+        """Yield rows from the first with text; gaps give empty rows."""
         content = read_entry(self._archive, name)
         if content is None:
             return
@@ -100,10 +111,15 @@ class _Book:
         values: dict[tuple[int, int], str] = {}
         last = 0
         for row in stream_xml(self._archive, name, _S + "row"):
-            number = bounded_number(row.get("r"), default=last + 1, most=_MAX_ROWS)
+            number = bounded_number(row.get("r"), default=last + 1, maximum=_MAX_ROWS)
             yield from ([] for _ in range(min(number - last - 1, _MAX_GAP_ROWS)))
             last = number
-            cells = self._cells(row)
+            cells: list[str] = []
+            for cell in row.iter(_S + "c"):
+                at = _column(cell.get("r", ""), default=len(cells))
+                cells.extend([""] * min(at - len(cells), _MAX_GAP_COLUMNS))
+                # A cell that repeats a column replaces it; one after a wide gap moves left.
+                cells[at : at + 1] = [self._value(cell)]
             for column, value in enumerate(cells):
                 if (number, column) in origins:
                     values[number, column] = value
@@ -111,45 +127,40 @@ class _Book:
                     cells[column] = values.get(merged[number, column], "")
             yield cells
 
-    def _cells(self, row: "Element") -> list[str]:
-        cells: list[str] = []
-        for cell in row.iter(_S + "c"):
-            column = _column(cell.get("r", ""), default=len(cells))
-            cells.extend([""] * min(column - len(cells), _MAX_GAP_COLUMNS))
-            value = self._value(cell)
-            if column < len(cells):
-                cells[column] = value
-            else:
-                cells.append(value)
-        return cells
-
     def _value(self, cell: "Element") -> str:
         kind = cell.get("t", "n")
         if kind == "inlineStr":
             return _rich_text(cell)
-        found = cell.find(_S + "v")
-        stored = "" if found is None else (found.text or "")
+        element = cell.find(_S + "v")
+        stored = "" if element is None else (element.text or "")
         if kind == "s":
             count = len(self._strings)
-            index = bounded_number(stored, default=count, most=count)
+            index = bounded_number(stored, default=count, maximum=count)
             return self._strings[index] if index < count else ""
         if kind == "b":
             return "TRUE" if stored == "1" else "FALSE"
         return stored if kind != "n" or not stored else self._number(stored, cell.get("s", "0"))
 
     def _number(self, stored: str, style: str) -> str:
+        """Return a number in the format of its cell: dates and times in ISO form."""
         try:
             number = float(stored)
         except ValueError:
             return stored
         count = len(self._formats)
-        at = bounded_number(style, default=0, most=count)
+        at = bounded_number(style, default=0, maximum=count)
         kind = self._formats[at] if at < count else ""
-        if kind in ("date", "datetime", "time"):
-            return _moment(number, self._epoch, kind) or stored
         if kind.startswith("percent"):
             return f"{number * 100:.{kind.removeprefix('percent')}f}%"
-        return format(number, _SIGNIFICANT)
+        if not kind:
+            return format(number, _SIGNIFICANT)
+        try:
+            moment = self._epoch + dt.timedelta(seconds=round(number * 86_400))
+        except (OverflowError, ValueError):  # ValueError: not a number
+            return stored
+        if kind == "time" and number < 1:
+            return moment.strftime("%H:%M:%S")
+        return moment.date().isoformat() if kind == "date" else moment.isoformat(sep=" ")
 
 
 def _merged_cells(content: bytes) -> dict[tuple[int, int], tuple[int, int]]:
@@ -166,12 +177,6 @@ def _merged_cells(content: bytes) -> dict[tuple[int, int], tuple[int, int]]:
     return {cell: origin for cell, origin in origins.items() if cell != origin}
 
 
-def _shared_strings(archive: ZipFile) -> list[str]:
-    if "xl/sharedStrings.xml" not in archive.namelist():
-        return []
-    return [_rich_text(item) for item in stream_xml(archive, "xl/sharedStrings.xml", _S + "si")]
-
-
 def _rich_text(item: "Element") -> str:
     """Return the text of all runs, without Japanese phonetic readings."""
     for reading in item.iter(_S + "rPh"):
@@ -184,56 +189,33 @@ def _number_formats(archive: ZipFile) -> list[str]:
     root = read_xml(archive, "xl/styles.xml")
     if root is None:
         return []
-    custom = {
+    codes = {
         item.get("numFmtId", ""): item.get("formatCode", "") for item in root.iter(_S + "numFmt")
     }
     styles = root.find(_S + "cellXfs")
-    ids = [style.get("numFmtId", "0") for style in (() if styles is None else styles)]
-    return [_kind_of_format(number, custom.get(number, "")) for number in ids]
-
-
-def _kind_of_format(number: str, code: str) -> str:
-    known = bounded_number(number, default=0, most=_MAX_FORMAT)
-    bare = _NOT_FORMAT.sub("", code).lower()
-    kind = ""
-    if known in _DATE_FORMATS or re.search(r"y|d", bare):
-        kind = "datetime" if "h" in bare or known == _DATE_TIME else "date"
-    elif known in _TIME_FORMATS or re.search(r"h|s", bare):
-        kind = "time"
-    elif known in _PERCENT_FORMATS:
-        kind = f"percent{_PERCENT_FORMATS[known]}"
-    elif bare.endswith("%"):
-        kind = f"percent{len(re.sub('[^0#]', '', bare.partition('.')[2]))}"
-    return kind
-
-
-def _moment(days: float, epoch: dt.datetime, kind: str) -> str:
-    """Return a date or time in ISO form, or "" for an invalid number."""
-    try:
-        moment = epoch + dt.timedelta(seconds=round(days * 86_400))
-    except (OverflowError, ValueError):  # ValueError: not a number
-        return ""
-    if kind == "time" and days < 1:
-        return moment.strftime("%H:%M:%S")
-    return moment.date().isoformat() if kind == "date" else moment.isoformat(sep=" ")
+    kinds: list[str] = []
+    for style in () if styles is None else styles:
+        stored_id = style.get("numFmtId", "0")
+        number = bounded_number(stored_id, default=0, maximum=_MAX_FORMAT)
+        code = _NOT_FORMAT.sub("", codes.get(stored_id, "")).lower()
+        kind = ""
+        if number in _DATE_FORMATS or re.search(r"y|d", code):
+            kind = "datetime" if "h" in code or number == _DATE_TIME else "date"
+        elif number in _TIME_FORMATS or re.search(r"h|s", code):
+            kind = "time"
+        elif number in _PERCENT_FORMATS:
+            kind = f"percent{_PERCENT_FORMATS[number]}"
+        elif code.endswith("%"):
+            kind = f"percent{len(re.sub('[^0#]', '', code.partition('.')[2]))}"
+        kinds.append(kind)
+    return kinds
 
 
 def _column(reference: str, *, default: int) -> int:
-    found = _COLUMN.match(reference)
-    if found is None:
+    match = _COLUMN.match(reference)
+    if match is None:
         return default
     number = 0
-    for letter in found[1]:
+    for letter in match[1]:
         number = number * 26 + ord(letter) - ord("A") + 1
     return min(number, _MAX_COLUMNS) - 1
-
-
-def _beside(archive: ZipFile, name: str, authors: dict[str, str]) -> Iterator[Block]:
-    """Return the comments of a sheet's cells, and its charts."""
-    for kind, part in relations(archive, name).values() if name else ():
-        if kind in COMMENT_PARTS:
-            yield from comment_blocks(archive, part, authors)
-        elif kind == "drawing":
-            for drawn, chart in relations(archive, part).values():
-                if drawn == "chart":
-                    yield from chart_blocks(archive, chart)

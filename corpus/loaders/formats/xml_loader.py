@@ -3,7 +3,6 @@
 import html
 import re
 from collections.abc import Iterator
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from corpus.loaders.archives import parse_xml
@@ -45,27 +44,77 @@ _DATES = frozenset(("pub-date", "pubdate"))
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read an XML file; a DTD may be named, but no entity of it is expanded.
-
-    Raises:
-        UnreadableFile: It is not well-formed, or it declares entities.
-    """
+    """Read an XML file; a DTD may be named, but no entity of it is expanded."""
     text = _UNPARSED.sub("", _DECLARATION.sub("", decode(content)))
-    root = parse_xml(_NAMED.sub(_expanded, text), allow_dtd=True)
+    root = parse_xml(_NAMED.sub(_expand_entity, text), allow_dtd=True)
     if _name(root).lower() in _FEEDS:
-        return _feed(root)
-    metadata = _metadata(root)
+        return _load_feed(root)
+    # Authors, date and language of an article or book (JATS, DocBook).
+    authors: list[str] = []
+    for element in root.iter():
+        is_author = element.get("contrib-type") == "author" or _name(element) == "author"
+        if is_author and len(authors) < MAX_AUTHORS and _text_of(element, "surname"):
+            names = (_text_of(element, part) for part in _NAME_PARTS)
+            authors.append(" ".join(filter(None, names)))
+    date = next((element for element in root.iter() if _name(element) in _DATES), None)
+    parts = [] if date is None else [_text_of(date, part) for part in ("year", "month", "day")]
+    day = "-".join(part.zfill(2) for part in parts if part)
     blocks = tuple(_blocks(root, 0))
-    title = next((b.heading_text for b in blocks if b.heading_level == 1), "")
-    return LoadedDocument(blocks, title=title, metadata=metadata)
+    return LoadedDocument(
+        blocks,
+        title=next((b.heading_text for b in blocks if b.heading_level == 1), ""),
+        metadata={
+            "authors": authors,
+            "created": day or ("" if date is None else _text(date)),
+            "language": root.get(_LANGUAGE, ""),
+        },
+    )
 
 
-def _expanded(entity: re.Match[str]) -> str:
+def _expand_entity(entity: re.Match[str]) -> str:
     """Replace HTML entities such as ``&nbsp;``, which the omitted DTD would declare."""
     if entity[1] in _OWN_ENTITIES:
         return entity[0]
     known = html.unescape(entity[0])
     return html.escape(known if known != entity[0] else f"[{entity[1]}]")
+
+
+def _load_feed(root: "Element") -> LoadedDocument:
+    entries = [element for element in root.iter() if _name(element) in _ENTRIES]
+    inside = {id(part) for entry in entries for part in entry.iter()}
+    about = {
+        _name(element): _text(element)
+        # The first of a name wins, because it is written last.
+        for element in reversed(list(root.iter()))
+        if id(element) not in inside and not len(element)
+    }
+    summary = about.get("description") or about.get("subtitle")
+    blocks = [Block(summary)] if summary else []
+    for entry in entries:
+        texts = {_name(part): _text(part) for part in reversed(list(entry)) if _text(part)}
+        title = " ".join(block.text for block in _html_blocks(texts.pop("title", "")))
+        if title:
+            blocks.append(Block(title, 2, title))
+        unique: dict[str, Block] = {}
+        for block in (b for name in _ENTRY_TEXTS for b in _html_blocks(texts.get(name, ""))):
+            unique.setdefault(block.text, block)
+        blocks.extend(unique.values())
+    metadata: dict[str, Any] = {
+        "author": about.get("creator") or about.get("name", ""),
+        "created": about.get("pubDate") or about.get("updated") or about.get("lastBuildDate", ""),
+        "language": about.get("language") or root.get(_LANGUAGE, ""),
+    }
+    return LoadedDocument(tuple(blocks), title=about.get("title", ""), metadata=metadata)
+
+
+def _html_blocks(text: str) -> list[Block]:
+    """Return blocks of text that may be HTML, as in feeds."""
+    if not _MARKUP.search(text):
+        plain = " ".join(html.unescape(text).split())
+        return [Block(plain)] if plain else []
+    from corpus.loaders.formats.html_blocks import html_blocks  # noqa: PLC0415 - few files need it
+
+    return html_blocks(text)
 
 
 def _name(element: "Element") -> str:
@@ -85,77 +134,8 @@ def _pieces(element: "Element") -> Iterator[str]:
         yield (child.tail or "") + apart
 
 
-def _feed(root: "Element") -> LoadedDocument:
-    entries = [element for element in root.iter() if _name(element) in _ENTRIES]
-    inside = {id(part) for entry in entries for part in entry.iter()}
-    about = {
-        _name(element): _text(element)
-        # The first of a name wins, because it is written last.
-        for element in reversed(list(root.iter()))
-        if id(element) not in inside and not len(element)
-    }
-    blocks: list[Block] = []
-    if about.get("description") or about.get("subtitle"):
-        blocks.append(Block(about.get("description") or about.get("subtitle", "")))
-    for entry in entries:
-        blocks.extend(_entry_blocks(entry))
-    metadata: dict[str, Any] = {
-        "author": about.get("creator") or about.get("name", ""),
-        "created": about.get("pubDate") or about.get("updated") or about.get("lastBuildDate", ""),
-        "language": about.get("language") or root.get(_LANGUAGE, ""),
-    }
-    return LoadedDocument(tuple(blocks), title=about.get("title", ""), metadata=metadata)
-
-
-def _metadata(root: "Element") -> dict[str, Any]:
-    """Return authors, date and language of an article or book (JATS, DocBook)."""
-    names = [
-        " ".join(text for part in _NAME_PARTS if (text := _said(author, part)))
-        for author in islice(_authors(root), MAX_AUTHORS)
-    ]
-    dated = next((element for element in root.iter() if _name(element) in _DATES), None)
-    parts = [] if dated is None else [_said(dated, part) for part in ("year", "month", "day")]
-    whole = "-".join(part.zfill(2) for part in parts if part)
-    return {
-        "authors": names,
-        "created": whole or ("" if dated is None else _text(dated)),
-        "language": root.get(_LANGUAGE, ""),
-    }
-
-
-def _authors(root: "Element") -> Iterator["Element"]:
-    for element in root.iter():
-        is_author = element.get("contrib-type") == "author" or _name(element) == "author"
-        if is_author and _said(element, "surname"):
-            yield element
-
-
-def _said(element: "Element", name: str) -> str:
+def _text_of(element: "Element", name: str) -> str:
     return next((_text(inner) for inner in element.iter() if _name(inner) == name), "")
-
-
-def _entry_blocks(entry: "Element") -> Iterator[Block]:
-    texts = {_name(part): _text(part) for part in reversed(list(entry)) if _text(part)}
-    title = " ".join(block.text for block in _rich(texts.pop("title", "")))
-    if title:
-        yield Block(title, 2, title)
-    said: set[str] = set()
-    for name in _ENTRY_TEXTS:
-        for block in _rich(texts.get(name, "")):
-            if block.text not in said:
-                said.add(block.text)
-                yield block
-
-
-def _rich(text: str) -> list[Block]:
-    """Return blocks of text that may be HTML, as in feeds."""
-    if not _MARKUP.search(text):
-        plain = " ".join(html.unescape(text).split())
-        return [Block(plain)] if plain else []
-    from corpus.loaders.formats.html_blocks import html_blocks, parse_html  # noqa: PLC0415 - few files need it
-
-    root = parse_html(text)
-    return [] if root is None else html_blocks(root)
 
 
 def _blocks(element: "Element", depth: int) -> Iterator[Block]:
@@ -167,47 +147,36 @@ def _blocks(element: "Element", depth: int) -> Iterator[Block]:
         text = _text(element)
         yield Block(text, min(max(depth, 1), _MAX_LEVEL), text)
     elif name in _PARAGRAPHS or _is_mixed(element):
-        yield from _paragraph(element)
+        for table in [inner for inner in element.iter() if _name(inner) in _TABLES]:
+            yield from table_blocks(_rows(table))
+            # Its text is no longer part of the paragraph.
+            table.clear()
+        if text := _text(element):
+            yield Block(text)
     elif len(element) and not any(len(child) for child in element) and name not in _SECTIONS:
         yield from _record(element)
     elif len(element):
-        inner = depth + (name in _SECTIONS)
+        inner_depth = depth + (name in _SECTIONS)
         for child in element:
-            yield from _blocks(child, inner)
-    elif _text(element):
-        yield Block(_text(element))
+            yield from _blocks(child, inner_depth)
+    elif text := _text(element):
+        yield Block(text)
 
 
 def _is_mixed(element: "Element") -> bool:
     """Return whether words stand between the elements inside."""
-    if not len(element):
-        return False
-    return bool((element.text or "").strip()) or any(
-        (child.tail or "").strip() for child in element
-    )
-
-
-def _paragraph(element: "Element") -> Iterator[Block]:
-    tables = [inner for inner in element.iter() if _name(inner) in _TABLES]
-    for table in tables:
-        yield from table_blocks(_rows(table))
-        # Its text is no longer part of the paragraph.
-        table.clear()
-    text = _text(element)
-    if text:
-        yield Block(text)
+    texts = (element.text, *(child.tail for child in element))
+    return len(element) > 0 and any((text or "").strip() for text in texts)
 
 
 def _record(element: "Element") -> Iterator[Block]:
-    """Return elements with one value each as one line, each value with its name."""
-    heading = next((child for child in element if _name(child) in _HEADINGS), None)
-    if heading is not None or all(_name(child) in _PARAGRAPHS for child in element):
+    """Yield elements with one value each as one line, each value with its name."""
+    has_heading = any(_name(child) in _HEADINGS for child in element)
+    if has_heading or all(_name(child) in _PARAGRAPHS for child in element):
         for child in element:
             yield from _blocks(child, 1)
-        return
-    pairs = [f"{_name(child)}: {text}" for child in element if (text := _text(child))]
-    if pairs:
-        yield Block("; ".join(pairs))
+    elif line := "; ".join(f"{_name(c)}: {text}" for c in element if (text := _text(c))):
+        yield Block(line)
 
 
 def _rows(table: "Element") -> Iterator[list[str]]:

@@ -133,15 +133,19 @@ def _read_turned(
         return []
     engine = _engine()
     result = engine.recognize_txt(engine.crop_text_regions(turned, boxes))
-    lines: list[ScannedLine] = []
-    for text, confidence, box in zip(result.txts, result.scores, boxes, strict=True):
-        x1, y1, x2, y2, height = _axis(box)
-        # A line that letters do not fill is less certain.
-        min_letters = hypot(x2 - x1, y2 - y1) / max(height, 1.0) * _MIN_LETTERS_A_HEIGHT
-        filled = min(len(text.strip()) / max(min_letters, 1.0), 1.0)
-        certainty = round(float(confidence) * filled, 3)
-        lines.append(ScannedLine(text.strip(), certainty, x1, y1, x2, y2, height))
-    return lines
+    return [
+        _line(text.strip(), confidence, *_axis(box))
+        for text, confidence, box in zip(result.txts, result.scores, boxes, strict=True)
+    ]
+
+
+def _line(
+    text: str, confidence: float, x1: float, y1: float, x2: float, y2: float, height: float
+) -> ScannedLine:
+    """Build a line; its confidence is reduced if letters do not fill it."""
+    min_letters = hypot(x2 - x1, y2 - y1) / max(height, 1.0) * _MIN_LETTERS_A_HEIGHT
+    filled = min(len(text) / max(min_letters, 1.0), 1.0)
+    return ScannedLine(text, round(float(confidence) * filled, 3), x1, y1, x2, y2, height)
 
 
 def _mean_confidence(lines: list[ScannedLine]) -> float:

@@ -42,6 +42,10 @@ class _Run:
     y: float
     height: float
 
+    def ocr_box(self, page_width: int) -> OcrBox:
+        numbers = (round(number * _PARTS / page_width) for number in self.line[2:])
+        return OcrBox(len(fold_text(self.line.text)), self.line.confidence, *numbers)
+
 
 def sort_lines(scan: Scan) -> list[Line]:
     """Return lines in reading order: by column if there are columns, else by row."""
@@ -61,28 +65,20 @@ def sort_lines(scan: Scan) -> list[Line]:
     lines: list[Line] = []
     for row in rows:
         ratio = min(run.height for run in row) / usual
+        larger = round(ratio / _SIZE_STEP) * _SIZE_STEP if ratio >= _LARGER else 1.0
         gaps = (after.left - run.right for run, after in pairwise(row))
-        lines.append(
-            Line(
-                text=" ".join(run.line.text for run in row),
-                size=BODY_SIZE
-                * (round(ratio / _SIZE_STEP) * _SIZE_STEP if ratio >= _LARGER else 1.0),
-                weight=_REGULAR,
-                left=row[0].left * scale,
-                right=row[-1].right * scale,
-                bottom=-max(run.y + run.height / 2 for run in row) * scale,
-                top=-min(run.y - run.height / 2 for run in row) * scale,
-                ocr_boxes=tuple(
-                    OcrBox(
-                        len(fold_text(line.text)),
-                        line.confidence,
-                        *(round(number * _PARTS / scan.width) for number in line[2:]),
-                    )
-                    for line in (run.line for run in row)
-                ),
-                ends=max(gaps, default=0) > usual * _CELL_GAP,
-            )
+        line = Line(
+            text=" ".join(run.line.text for run in row),
+            size=BODY_SIZE * larger,
+            weight=_REGULAR,
+            left=row[0].left * scale,
+            right=row[-1].right * scale,
+            bottom=-max(run.y + run.height / 2 for run in row) * scale,
+            top=-min(run.y - run.height / 2 for run in row) * scale,
+            ocr_boxes=tuple(run.ocr_box(scan.width) for run in row),
+            ends=max(gaps, default=0) > usual * _CELL_GAP,
         )
+        lines.append(line)
     return lines
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from corpus.errors import EmptyDocument, UnreadableFile
 from corpus.loaders.blocks import Block
-from corpus.loaders.formats.html_blocks import html_blocks, parse_html
+from corpus.loaders.formats.html_blocks import html_blocks
 from tests.unit.loaders.sample_files import headings, loaded, texts
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -11,9 +11,7 @@ PROSE = "The mallard is a dabbling duck that breeds throughout the temperate zon
 
 
 def blocks(source: str) -> list[Block]:
-    root = parse_html(source)
-    assert root is not None
-    return html_blocks(root)
+    return html_blocks(source)
 
 
 def test_headings_and_paragraphs_are_blocks_without_markup() -> None:

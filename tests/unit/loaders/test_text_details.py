@@ -6,7 +6,7 @@ from corpus.errors import EmptyDocument, UnreadableFile, UnsupportedMediaType
 from corpus.loaders import load_file
 from corpus.loaders.blocks import Block
 from corpus.loaders.charset import decode
-from corpus.loaders.formats import html_elements, html_main
+from corpus.loaders.formats import html_blocks, html_main
 from corpus.loaders.formats.html_loader import load as load_html
 from corpus.loaders.formats.pdf_loader import _MAX_OUTLINE, _MAX_PAGES
 from tests.unit.loaders.sample_files import (
@@ -59,7 +59,7 @@ def test_a_table_around_a_table_lays_out_a_page() -> None:
 def test_cells_that_claim_to_span_a_thousand_rows_stay_small(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(html_elements, "_MAX_SPANNED_CELLS", 2)
+    monkeypatch.setattr(html_blocks, "_MAX_SPANNED_CELLS", 2)
     rows = "<tr><td rowspan=3>a</td><td>b</td></tr><tr><td>c</td><td>d</td></tr>"
     (table,) = blocks(f"<table>{rows}</table>")
     assert table.text == "| a | b |\n| --- | --- |\n| c | d |"

@@ -49,20 +49,19 @@ def read_properties(container: "OleFileIO") -> dict[str, str]:
     """Return title, author, subject, keywords, created and modified, if present."""
     if not container.exists("\x05SummaryInformation"):
         return {}
-    found = container.get_metadata()
-    charset = charset_of(found.codepage)
-    texts = {
-        "title": found.title,
-        "author": found.author,
-        "subject": found.subject,
-        "keywords": found.keywords,
-    }
-    stated = {name: text for name, value in texts.items() if (text := _text(value, charset))}
-    for name, moment in (("created", found.create_time), ("modified", found.last_saved_time)):
+    summary = container.get_metadata()
+    charset = charset_of(summary.codepage)
+    properties: dict[str, str] = {}
+    for name in ("title", "author", "subject", "keywords"):
+        value = getattr(summary, name)
+        text = value.decode(charset, "replace") if isinstance(value, bytes) else str(value or "")
+        if line := " ".join(text.replace("\0", " ").split()):
+            properties[name] = line
+    for name, moment in (("created", summary.create_time), ("modified", summary.last_saved_time)):
         # A document that was never saved has the first date of the calendar, in 1601.
         if isinstance(moment, dt.datetime) and moment.year > _CALENDAR_BEGINS:
-            stated[name] = moment.replace(microsecond=0).isoformat() + "Z"
-    return stated
+            properties[name] = moment.replace(microsecond=0).isoformat() + "Z"
+    return properties
 
 
 _CALENDAR_BEGINS = 1601
@@ -85,11 +84,6 @@ _UNUSUAL_CODEPAGES = {
 }  # fmt: skip
 
 
-def _text(value: object, charset: str) -> str:
-    text = value.decode(charset, "replace") if isinstance(value, bytes) else str(value or "")
-    return " ".join(text.replace("\0", " ").split())
-
-
 def join_surrogates(text: str) -> str:
     """Join surrogate pairs in a text."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -105,36 +99,29 @@ class Flow:
 
     def add(self, text: str, *, level: int = 0, is_item: bool = False) -> None:
         """Add a paragraph, a heading if it has a level; consecutive items are one block."""
-        self._end_table()
         text = text.strip()
-        if not text:
-            return
-        if is_item and not level:
+        if self._rows:
+            self._end_run()
+        if text and is_item and not level:
             self._items.append(text)
-            return
-        self._end_list()
-        if level:
+        elif text:
+            self._end_run()
             line = " ".join(text.split())
-            self._blocks.append(Block(line, min(level, MAX_LEVEL), line))
-        else:
-            self._blocks.append(Block(text))
+            self._blocks.append(Block(line, min(level, MAX_LEVEL), line) if level else Block(text))
 
     def add_row(self, cells: list[str]) -> None:
         """Add a row to the current table, or begin one."""
-        self._end_list()
+        if self._items:
+            self._end_run()
         self._rows.append(cells)
 
     def blocks(self) -> list[Block]:
-        self._end_table()
-        self._end_list()
+        self._end_run()
         return self._blocks
 
-    def _end_list(self) -> None:
+    def _end_run(self) -> None:
+        """End the current list or table."""
         if self._items:
             self._blocks.append(Block("\n".join(self._items)))
-            self._items = []
-
-    def _end_table(self) -> None:
-        if self._rows:
-            self._blocks.extend(table_blocks(self._rows))
-            self._rows = []
+        self._blocks.extend(table_blocks(self._rows))
+        self._items, self._rows = [], []

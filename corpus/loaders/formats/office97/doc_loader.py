@@ -72,36 +72,27 @@ class _Piece(NamedTuple):
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read a Word file.
-
-    Raises:
-        UnreadableFile: It is broken, protected, or of Word 6 or 95.
-    """
+    """Read a Word file."""
     with opened(content) as container:
         main = read_stream(container, "WordDocument")
-        flags = _checked_flags(main)
+        magic, version, flags = struct.unpack_from("<HH6xH", main)
+        if magic != _MAGIC:
+            raise UnreadableFile("The file has no Word document.")
+        if version < _FIRST_VERSION:
+            raise UnreadableFile("The file is of Word 6 or 95: save it as DOCX.")
+        if flags & _ENCRYPTED:
+            raise UnreadableFile("The file is protected by a password.")
         table = read_stream(container, "1Table" if flags & _TABLE_1 else "0Table")
         word = _Word(main, table)
         blocks = word.flow().blocks()
-        stated = read_properties(container)
-    keywords = stated.pop("keywords", "")
+        metadata = read_properties(container)
+    keywords = metadata.pop("keywords", "")
     return LoadedDocument(
         blocks=tuple(blocks),
-        title=stated.pop("title", "") or word.title,
+        title=metadata.pop("title", "") or word.title,
         tags=tuple(word.strip() for word in keywords.split(",") if word.strip()),
-        metadata=stated,
+        metadata=metadata,
     )
-
-
-def _checked_flags(main: bytes) -> int:
-    magic, version, flags = struct.unpack_from("<HH6xH", main)
-    if magic != _MAGIC:
-        raise UnreadableFile("The file has no Word document.")
-    if version < _FIRST_VERSION:
-        raise UnreadableFile("The file is of Word 6 or 95: save it as DOCX.")
-    if flags & _ENCRYPTED:
-        raise UnreadableFile("The file is protected by a password.")
-    return int(flags)
 
 
 class _Word:
@@ -110,19 +101,28 @@ class _Word:
     def __init__(self, main: bytes, table: bytes) -> None:
         self.title = ""
         self._main = main
-        self._table = table
-        self._pieces = list(_pieces(self._part(_PIECES)))
+        # Parts of the table stream, each found by a pair of offset and length.
+        pieces, styles, paragraphs = (
+            table[start : start + length]
+            for start, length in (
+                struct.unpack_from("<II", main, _PAIRS_AT + 8 * number)
+                for number in (_PIECES, _STYLES, _PARAGRAPHS)
+            )
+        )
+        self._pieces = list(_pieces(pieces))
         self._starts = [piece.start for piece in self._pieces]
-        self._styles = _style_kinds(self._part(_STYLES))
-        places, self._kinds = _paragraph_kinds(main, self._part(_PARAGRAPHS))
-        self._places = places
+        self._styles = _style_kinds(styles)
+        # Properties of paragraphs by their file offset.
+        count = max(len(paragraphs) - 4, 0) // 8
+        pages = struct.unpack_from(f"<{count}I", paragraphs, 4 * (count + 1)) if count else ()
+        kinds: dict[int, _Kind] = {}
+        for page in pages:
+            start = (page & 0x3FFFFF) * _PAGE_BYTES
+            kinds.update(_kinds_of_page(main[start : start + _PAGE_BYTES]))
+        self._kinds = sorted(kinds.items())
         chars = sum(piece.end - piece.start for piece in self._pieces)
         if chars > _MAX_CHARS_PER_BYTE * len(main):
             raise UnreadableFile("The file is damaged: it has more text than it holds.")
-
-    def _part(self, number: int) -> bytes:
-        place, length = struct.unpack_from("<II", self._main, _PAIRS_AT + 8 * number)
-        return self._table[place : place + length]
 
     def flow(self) -> Flow:
         """Return the paragraphs of the main text, then of notes, comments and text boxes."""
@@ -139,10 +139,10 @@ class _Word:
     def _text(self, piece: _Piece) -> str:
         """Return a piece with one character for each of Word's, surrogate halves included."""
         size = (piece.end - piece.start) * piece.width
-        found = self._main[piece.place : piece.place + size].ljust(size, b"\0")
+        content = self._main[piece.place : piece.place + size].ljust(size, b"\0")
         if piece.width == 1:
-            return found.decode("cp1252", "replace")
-        return "".join(map(chr, struct.unpack(f"<{size // 2}H", found)))
+            return content.decode("cp1252", "replace")
+        return "".join(map(chr, struct.unpack(f"<{size // 2}H", content)))
 
     def _read(self, text: str, offset: int, flow: Flow) -> None:
         cells: list[str] = []
@@ -151,7 +151,11 @@ class _Word:
             pending.append(shown)
             if not end:
                 continue
-            kind = self._kind(offset + at)
+            # The properties of the paragraph that ends with this character.
+            piece = self._pieces[bisect_right(self._starts, offset + at) - 1]
+            place = piece.place + (offset + at - piece.start) * piece.width
+            following = bisect_right(self._kinds, place, key=lambda item: item[0])
+            kind = self._kinds[following - 1][1] if following else _Kind()
             if kind.ends_row:
                 flow.add_row(cells)
                 cells, pending = [], []
@@ -161,11 +165,11 @@ class _Word:
             elif kind.in_table:
                 pending.append("\n")
             else:
-                self._add(join_surrogates("".join(pending)), kind, flow)
+                self._add_paragraph(join_surrogates("".join(pending)), kind, flow)
                 pending = []
-        self._add(join_surrogates("".join(pending)), _Kind(), flow)
+        self._add_paragraph(join_surrogates("".join(pending)), _Kind(), flow)
 
-    def _add(self, text: str, kind: _Kind, flow: Flow) -> None:
+    def _add_paragraph(self, text: str, kind: _Kind, flow: Flow) -> None:
         style = self._styles[kind.style] if kind.style < len(self._styles) else 0
         level = style if style in _HEADING_STYLES else 0
         if style == _TITLE_STYLE and text.strip():
@@ -175,13 +179,6 @@ class _Word:
             level = kind.outline + 1
         flow.add(f"- {text}" if kind.is_item and not level and text.strip() else text,
                  level=level, is_item=kind.is_item)  # fmt: skip
-
-    def _kind(self, at: int) -> _Kind:
-        """Return the properties of the paragraph that ends with a character."""
-        piece = self._pieces[bisect_right(self._starts, at) - 1]
-        place = piece.place + (at - piece.start) * piece.width
-        found = bisect_right(self._places, place) - 1
-        return self._kinds[found] if found >= 0 else _Kind()
 
 
 def _stretches(text: str) -> Iterator[tuple[str, str, int]]:
@@ -242,42 +239,28 @@ def _style_kinds(sheet: bytes) -> list[int]:
     return kinds
 
 
-def _paragraph_kinds(main: bytes, table: bytes) -> tuple[list[int], list[_Kind]]:
-    """Return the file offsets of paragraphs in order, and their properties."""
-    count = max(len(table) - 4, 0) // 8
-    pages = struct.unpack_from(f"<{count}I", table, 4 * (count + 1)) if count else ()
-    found: dict[int, _Kind] = {}
-    for page in pages:
-        start = (page & 0x3FFFFF) * _PAGE_BYTES
-        found.update(_kinds_of_page(main[start : start + _PAGE_BYTES]))
-    places = sorted(found)
-    return places, [found[place] for place in places]
-
-
 def _kinds_of_page(page: bytes) -> Iterator[tuple[int, _Kind]]:
     if len(page) < _PAGE_BYTES:
         return
     count = page[-1]
-    places = struct.unpack_from(f"<{count}I", page)
-    for number, place in enumerate(places):
+    for number, place in enumerate(struct.unpack_from(f"<{count}I", page)):
         at = 2 * page[4 * (count + 1) + _ENTRY_BYTES * number]
         if not at:
             yield place, _Kind()
             continue
         size, start = (2 * page[at] - 1, at + 1) if page[at] else (2 * page[at + 1], at + 2)
-        yield place, _kind_of(page[start : start + size])
-
-
-def _kind_of(entry: bytes) -> _Kind:
-    (style,) = struct.unpack_from("<H", entry)
-    given = dict(_properties(entry[2:]))
-    return _Kind(
-        style=style,
-        outline=given.get(0x2640, b"\x09")[0],
-        in_table=given.get(0x2416, b"\0") != b"\0",
-        ends_row=given.get(0x2417, b"\0") != b"\0",
-        is_item=given.get(0x460B, b"\0\0") != b"\0\0",
-    )
+        entry = page[start : start + size]
+        properties = dict(_properties(entry[2:]))
+        yield (
+            place,
+            _Kind(
+                style=struct.unpack_from("<H", entry)[0],
+                outline=properties.get(0x2640, b"\x09")[0],
+                in_table=properties.get(0x2416, b"\0") != b"\0",
+                ends_row=properties.get(0x2417, b"\0") != b"\0",
+                is_item=properties.get(0x460B, b"\0\0") != b"\0\0",
+            ),
+        )
 
 
 def _properties(entry: bytes) -> Iterator[tuple[int, bytes]]:

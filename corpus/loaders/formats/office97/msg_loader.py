@@ -7,6 +7,7 @@ and messages within messages are storages of the same kind.
 import datetime as dt
 import email.utils
 import struct
+from contextlib import suppress
 from email.message import EmailMessage
 from typing import TYPE_CHECKING
 
@@ -39,11 +40,7 @@ Path = tuple[str, ...]
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read one message; ``attachments`` reads its files.
-
-    Raises:
-        UnreadableFile: It is broken, or not a message.
-    """
+    """Read one message; ``attachments`` reads its files."""
     return email_loader.load(to_email(content), filename=filename)
 
 
@@ -64,55 +61,49 @@ class _Message:
     def __init__(self, container: "OleFileIO", path: Path) -> None:
         self._container = container
         self._path = path
-        self._numbers = self._fixed_properties()
+        content = read_stream(container, *path, _PROPERTIES)
+        head = _HEADS[bool(path)]
+        entries = content[head : len(content) - (len(content) - head) % 16]
+        # Properties of up to eight bytes by number and type; dates in Windows' units.
+        self._numbers = {tag: value for tag, _, value in struct.iter_unpack("<IIQ", entries)}
         self._charset = charset_of(self._numbers.get(_CODEPAGE, 0) % 2**32)
 
     def to_email(self) -> EmailMessage:
         mail = EmailMessage()
-        for name, value in self._headers().items():
-            if value:
-                mail[name] = value
-        mail.set_content(self._text(_BODY))
-        html = self._html()
-        if html:
-            mail.add_alternative(html, subtype="html")
-        for path in self._attachments():
-            self._attach(mail, path)
-        return mail
-
-    def _headers(self) -> dict[str, str]:
         name = self._line(_SENDER)
         address = next(filter(None, map(self._line, _SENDER_ADDRESSES)), "")
-        sender = f"{name} <{address}>" if "@" in address and address != name else name or address
-        return {
+        headers = {
             "Subject": self._line(_SUBJECT),
-            "From": sender,
+            "From": f"{name} <{address}>"
+            if "@" in address and address != name
+            else name or address,
             **{header: self._line(number) for header, number in _RECIPIENTS.items()},
-            "Date": self._date(),
+            "Date": "",
             "Message-ID": self._line(_ID),
         }
-
-    def _date(self) -> str:
-        moment = self._numbers.get(_SENT) or self._numbers.get(_DELIVERED)
-        if not moment:
-            return ""
-        try:
-            return email.utils.format_datetime(
-                _EPOCH + dt.timedelta(microseconds=moment // _TENTHS_PER_MICROSECOND)
-            )
-        except OverflowError:
-            return ""
-
-    def _attachments(self) -> list[Path]:
+        if moment := self._numbers.get(_SENT) or self._numbers.get(_DELIVERED):
+            with suppress(OverflowError):
+                since_epoch = dt.timedelta(microseconds=moment // _TENTHS_PER_MICROSECOND)
+                headers["Date"] = email.utils.format_datetime(_EPOCH + since_epoch)
+        for header, value in headers.items():
+            if value:
+                mail[header] = value
+        mail.set_content(self._text(_BODY))
+        content = read_stream(self._container, *self._path, f"__substg1.0_{_HTML}{_BINARY}")
+        html = content.decode(self._charset, "replace") if content else self._text(_HTML)
+        if html:
+            mail.add_alternative(html, subtype="html")
         depth = len(self._path)
-        found = (
+        attached = (
             tuple(path)
             for path in self._container.listdir(streams=False, storages=True)
             if len(path) == depth + 1
             and tuple(path[:depth]) == self._path
             and path[-1].startswith("__attach_version")
         )
-        return sorted(found)[:_MAX_ATTACHMENTS]
+        for path in sorted(attached)[:_MAX_ATTACHMENTS]:
+            self._attach(mail, path)
+        return mail
 
     def _attach(self, mail: EmailMessage, path: Path) -> None:
         inner = (*path, f"__substg1.0_{_ATTACHED}{_STORAGE}")
@@ -129,10 +120,6 @@ class _Message:
                 content, maintype=main, subtype=sub or "octet-stream", filename=name
             )
 
-    def _html(self) -> str:
-        content = read_stream(self._container, *self._path, f"__substg1.0_{_HTML}{_BINARY}")
-        return content.decode(self._charset, "replace") if content else self._text(_HTML)
-
     def _line(self, number: str) -> str:
         """Return a property for a header, on one line, so that it cannot begin another header."""
         return " ".join(self._text(number).split())
@@ -143,10 +130,3 @@ class _Message:
             if content:
                 return content.decode(charset, "replace").replace("\0", "")
         return ""
-
-    def _fixed_properties(self) -> dict[int, int]:
-        """Return properties of up to eight bytes by number and type; dates in Windows' units."""
-        content = read_stream(self._container, *self._path, _PROPERTIES)
-        head = _HEADS[bool(self._path)]
-        entries = content[head : len(content) - (len(content) - head) % 16]
-        return {tag: value for tag, _, value in struct.iter_unpack("<IIQ", entries)}

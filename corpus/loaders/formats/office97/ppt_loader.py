@@ -61,20 +61,16 @@ class _Slide(NamedTuple):
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read a presentation; a block's page is the number of its slide.
-
-    Raises:
-        UnreadableFile: It is broken or protected.
-    """
+    """Read a presentation; a block's page is the number of its slide."""
     with opened(content) as container:
         token, edit = struct.unpack_from("<12xII", read_stream(container, "Current User"))
         if token == _ENCRYPTED:
             raise UnreadableFile("The file is protected by a password.")
         stream = _Stream(read_stream(container, "PowerPoint Document"))
         blocks = tuple(_blocks(stream, edit))
-        stated = read_properties(container)
-    stated.pop("keywords", None)
-    return LoadedDocument(blocks, title=stated.pop("title", ""), metadata=stated)
+        metadata = read_properties(container)
+    metadata.pop("keywords", None)
+    return LoadedDocument(blocks, title=metadata.pop("title", ""), metadata=metadata)
 
 
 def _blocks(stream: "_Stream", edit: int) -> Iterator[Block]:
@@ -90,19 +86,15 @@ def _blocks(stream: "_Stream", edit: int) -> Iterator[Block]:
                 notes[stream.number(head)] = list(stream.texts_of_boxes(record))
     for number, slide in enumerate(stream.listed(root, _OF_SLIDES), start=1):
         own = stream.texts_of_boxes(stream.record(places.get(slide.place, -1)))
-        shown = [*slide.texts, *(text for text in own if text not in slide.texts)]
+        texts = [*slide.texts, *(text for text in own if text not in slide.texts)]
         # The title comes first, wherever it is in the file.
-        for text in sorted(shown, key=lambda text: text.kind not in _TITLES):
-            yield _block(text, number)
-        for text in notes.get(slide.id, ()):
-            yield _block(text._replace(kind=_OTHER), number)
-
-
-def _block(text: _Text, number: int) -> Block:
-    if text.kind in _TITLES and text.words:
-        line = " ".join(text.words.split())
-        return Block(line, 1, line, number)
-    return Block("" if text.words == _FIELD else text.words, page=number)
+        texts.sort(key=lambda text: text.kind not in _TITLES)
+        for kind, words in (*texts, *((_OTHER, text.words) for text in notes.get(slide.id, ()))):
+            if kind in _TITLES and words:
+                line = " ".join(words.split())
+                yield Block(line, 1, line, number)
+            else:
+                yield Block("" if words == _FIELD else words, page=number)
 
 
 class _Stream:
@@ -130,45 +122,42 @@ class _Stream:
 
     def places(self, at: int) -> tuple[dict[int, int], int]:
         """Return the offsets of records by the last list, and the number of the document."""
-        found: dict[int, int] = {}
+        places: dict[int, int] = {}
         document = 0
         for _ in range(_MAX_EDITS):
-            record = self.record(at)
-            if record is None or record.kind != _EDIT:
+            edit = self.record(at)
+            if edit is None or edit.kind != _EDIT:
                 break
-            document = document or self.number(record, at=16)
-            for number, place in self._list_of_places(self.number(record, at=12)):
-                found.setdefault(number, place)
-            at = self.number(record, at=8)
-        return found, document
-
-    def _list_of_places(self, at: int) -> Iterator[tuple[int, int]]:
-        record = self.record(at)
-        at = record.start if record and record.kind == _PLACES else len(self._content)
-        while record and at + 4 <= record.end:
-            (head,) = struct.unpack_from("<I", self._content, at)
-            count = min(head >> 20, (record.end - at) // 4 - 1)
-            at += 4
-            yield from enumerate(
-                struct.unpack_from(f"<{count}I", self._content, at), head & 0xFFFFF
-            )
-            at += 4 * count
+            document = document or self.number(edit, at=16)
+            at = self.number(edit, at=8)
+            offsets = self.record(self.number(edit, at=12))
+            if offsets is None or offsets.kind != _PLACES:
+                continue
+            start = offsets.start
+            while start + 4 <= offsets.end:
+                (head,) = struct.unpack_from("<I", self._content, start)
+                count = min(head >> 20, (offsets.end - start) // 4 - 1)
+                listed = struct.unpack_from(f"<{count}I", self._content, start + 4)
+                for number, place in enumerate(listed, head & 0xFFFFF):
+                    places.setdefault(number, place)
+                start += 4 + 4 * count
+        return places, document
 
     def listed(self, document: _Record, instance: int) -> list[_Slide]:
         """Return the slides, or pages of notes, that the document lists."""
-        found: list[_Slide] = []
+        slides: list[_Slide] = []
         kind = _OTHER
         for outer in self.inside(document):
             if (outer.kind, outer.instance) != (_LIST, instance):
                 continue
             for record in self.inside(outer):
                 if record.kind == _LISTED:
-                    found.append(_Slide(self.number(record), self.number(record, at=12), []))
+                    slides.append(_Slide(self.number(record), self.number(record, at=12), []))
                 elif record.kind == _TEXT_KIND:
                     kind = self.number(record)
-                elif (words := self._words(record)) and found:
-                    found[-1].texts.append(_Text(kind, words))
-        return found
+                elif (words := self._words(record)) and slides:
+                    slides[-1].texts.append(_Text(kind, words))
+        return slides
 
     def texts_of_boxes(self, outer: _Record | None, depth: int = 0) -> Iterator[_Text]:
         """Return the texts of the shapes in a record, in order."""

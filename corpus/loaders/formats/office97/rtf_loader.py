@@ -39,7 +39,7 @@ _ROLES = {
         "printim buptim private sp".split(), _SKIPPED,
     ),
 }  # fmt: skip
-_STATED = frozenset(("title", "author", "subject", "keywords"))
+_PROPERTIES = frozenset(("title", "author", "subject", "keywords"))
 _MOMENTS = frozenset(("created", "modified"))
 _CHARACTERS = {
     "tab": "\t", "line": "\n", "emdash": "—", "endash": "–", "bullet": "•", "lquote": "‘",
@@ -58,7 +58,7 @@ _CODEPAGES = {
 }  # fmt: skip
 _MAX_GROUPS = 10_000
 # Maximum length of metadata; a longer title is not one.
-_MAX_STATED_CHARS = 10_000
+_MAX_PROPERTY_CHARS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,29 +82,25 @@ class _Group:
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read a Rich Text file.
-
-    Raises:
-        UnreadableFile: It does not begin like one, or its groups are nested too deeply.
-    """
+    """Read a Rich Text file."""
     start = content.find(b"{\\rtf")
     if start < 0 or content[:start].strip():
         raise UnreadableFile("The file is no Rich Text.")
     reader = _Reader()
     reader.read(content.decode("latin-1"))
-    stated = reader.stated
-    keywords = stated.pop("keywords", "")
+    properties = reader.properties
+    keywords = properties.pop("keywords", "")
     return LoadedDocument(
         blocks=tuple(reader.blocks()),
-        title=stated.pop("title", ""),
+        title=properties.pop("title", ""),
         tags=tuple(word.strip() for word in keywords.split(",") if word.strip()),
-        metadata=stated,
+        metadata=properties,
     )
 
 
 class _Reader:
     def __init__(self) -> None:
-        self.stated: dict[str, str] = {}
+        self.properties: dict[str, str] = {}
         self._flow = Flow()
         self._group = _Group()
         self._outer: list[_Group] = []
@@ -135,12 +131,14 @@ class _Reader:
                 self._flush()
                 if word == "bin":
                     at += max(int(number or 0), 0)
-                elif word:
-                    self._word(word, None if number is None else int(number))
+                elif word or (symbol and symbol in "\r\n"):
+                    self._word(word or "par", None if number is None else int(number))
+                elif symbol == "*":
+                    self._is_starred = True
                 elif symbol:
-                    self._symbol(symbol)
+                    self._say(_SYMBOLS.get(symbol, ""))
                 elif brace:
-                    self._brace(brace)
+                    self._change_group(brace)
 
     def blocks(self) -> list[Block]:
         self._flush()
@@ -160,36 +158,32 @@ class _Reader:
         if role in self._texts and not self._group.is_hidden:
             self._texts[role].append(text)
             if role == _STYLES and text.endswith(";"):
-                self._end_style()
-        elif role in _STATED:
-            before = self.stated.get(role, "")
-            self.stated[role] = (before + text)[:_MAX_STATED_CHARS]
+                heading = _HEADING.search(self._taken(_STYLES))
+                if heading:
+                    self._levels[self._described] = int(heading[1])
+                elif self._group.outline < _NO_OUTLINE:
+                    self._levels[self._described] = self._group.outline + 1
+                self._described = 0
+        elif role in _PROPERTIES:
+            before = self.properties.get(role, "")
+            self.properties[role] = (before + text)[:_MAX_PROPERTY_CHARS]
 
     def _taken(self, role: str) -> str:
         text = join_surrogates("".join(self._texts[role]))
         self._texts[role].clear()
         return text
 
-    def _brace(self, brace: str) -> None:
+    def _change_group(self, brace: str) -> None:
         self._is_starred = False
         self._repeated = 0
         if brace == "{":
             if len(self._outer) > _MAX_GROUPS:
                 raise UnreadableFile("The groups of the file are nested too deeply.")
             self._outer.append(self._group)
-            return
-        if self._group.role == _NOTE and self._outer and self._outer[-1].role != _NOTE:
-            self._texts[_NOTE].append("\n")
-        if self._outer:
+        elif self._outer:
+            if self._group.role == _NOTE and self._outer[-1].role != _NOTE:
+                self._texts[_NOTE].append("\n")
             self._group = self._outer.pop()
-
-    def _symbol(self, symbol: str) -> None:
-        if symbol == "*":
-            self._is_starred = True
-        elif symbol in "\r\n":
-            self._word("par", None)
-        else:
-            self._say(_SYMBOLS.get(symbol, ""))
 
     def _word(self, word: str, number: int | None) -> None:
         role = _ROLES.get(word, _SKIPPED if self._is_starred else "")
@@ -209,57 +203,39 @@ class _Reader:
             self._set(word, number)
 
     def _set(self, word: str, number: int | None) -> None:
+        """Change a setting of the group, or describe a font or a time."""
         value = number or 0
-        if self._group.role == _FONTS:
-            self._describe_font(word, value)
-        elif self._group.role in _MOMENTS:
-            self._state_moment(word, value)
+        role = self._group.role
+        if role == _FONTS:
+            if word == "f":
+                self._described = value
+            elif word == "fcharset" and value in _CODEPAGES:
+                self._fonts[self._described] = charset_of(_CODEPAGES[value])
+            elif word == "fcharset":
+                self._fonts[self._described] = "cp1252" if value else self._charset
+            elif word == "cpg":
+                self._fonts[self._described] = charset_of(value)
+        elif role in _MOMENTS:
+            if word in {"yr", "mo", "dy"} and 0 < value <= dt.MAXYEAR:
+                before = self.properties.get(role, "")
+                self.properties[role] = f"{before}-{value:02}" if before else f"{value:04}"
         elif word in _SETTINGS:
             if word == "ansicpg":
                 self._charset = charset_of(value)
             elif word == "s":
                 self._described = value
-            settings = self._settings(word, value, is_bare=number is None)
-            self._group = replace(self._group, **settings)
-
-    def _settings(self, word: str, value: int, *, is_bare: bool) -> dict[str, Any]:
-        """Return the settings of its group that a control word changes."""
-        settings: dict[str, dict[str, Any]] = {
-            "pard": {"style": 0, "outline": _NO_OUTLINE, "in_table": False},
-            "plain": {"charset": self._charset, "is_hidden": False},
-            "ansicpg": {"charset": self._charset},
-            "f": {"charset": self._fonts.get(value, self._charset)},
-            "uc": {"fallback_chars": max(value, 0)},
-            "v": {"is_hidden": is_bare or value != 0},
-            "intbl": {"in_table": True},
-            "s": {"style": value, "outline": _NO_OUTLINE},
-            "outlinelevel": {"outline": value},
-        }
-        return settings[word]
-
-    def _describe_font(self, word: str, value: int) -> None:
-        if word == "f":
-            self._described = value
-        elif word == "fcharset" and value in _CODEPAGES:
-            self._fonts[self._described] = charset_of(_CODEPAGES[value])
-        elif word == "fcharset":
-            self._fonts[self._described] = "cp1252" if value else self._charset
-        elif word == "cpg":
-            self._fonts[self._described] = charset_of(value)
-
-    def _end_style(self) -> None:
-        name = self._taken(_STYLES)
-        named = _HEADING.search(name)
-        if named:
-            self._levels[self._described] = int(named[1])
-        elif self._group.outline < _NO_OUTLINE:
-            self._levels[self._described] = self._group.outline + 1
-        self._described = 0
-
-    def _state_moment(self, word: str, value: int) -> None:
-        if word in {"yr", "mo", "dy"} and 0 < value <= dt.MAXYEAR:
-            before = self.stated.get(self._group.role, "")
-            self.stated[self._group.role] = f"{before}-{value:02}" if before else f"{value:04}"
+            settings: dict[str, dict[str, Any]] = {
+                "pard": {"style": 0, "outline": _NO_OUTLINE, "in_table": False},
+                "plain": {"charset": self._charset, "is_hidden": False},
+                "ansicpg": {"charset": self._charset},
+                "f": {"charset": self._fonts.get(value, self._charset)},
+                "uc": {"fallback_chars": max(value, 0)},
+                "v": {"is_hidden": number is None or value != 0},
+                "intbl": {"in_table": True},
+                "s": {"style": value, "outline": _NO_OUTLINE},
+                "outlinelevel": {"outline": value},
+            }
+            self._group = replace(self._group, **settings[word])
 
     def _end(self, word: str) -> None:
         if self._group.role == _NOTE:

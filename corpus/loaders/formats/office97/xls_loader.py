@@ -33,14 +33,19 @@ Cell = int | float | str | bool | dt.date | dt.time | dt.timedelta
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read every sheet, hidden ones included, with the last computed values.
-
-    Raises:
-        UnreadableFile: It is broken or protected.
-    """
+    """Read every sheet, hidden ones included, with the last computed values."""
     import python_calamine as calamine  # noqa: PLC0415 - only in the child process
 
-    stated = _properties(content)
+    if content.startswith(_OLE_MARK):
+        with opened(content) as container:
+            stream = read_stream(container, "Workbook") or read_stream(container, "Book")
+            second = 4 + int.from_bytes(stream[2:4], "little")
+            if int.from_bytes(stream[second : second + 2], "little") == _ENCRYPTION:
+                raise UnreadableFile("The file is protected by a password.")
+            metadata = read_properties(container)
+    else:
+        with archives.opened(content) as archive:
+            metadata = core_properties(archive)
     blocks: list[Block] = []
     try:
         book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(content))
@@ -52,13 +57,13 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         raise UnreadableFile(
             f"The Excel file cannot be read ({error}): save it as XLSX."
         ) from error
-    stated.pop("keywords", None)
-    title = stated.pop("title", "") or PurePath(filename).stem
-    return LoadedDocument(tuple(blocks), title=title, metadata=stated)
+    metadata.pop("keywords", None)
+    title = metadata.pop("title", "") or PurePath(filename).stem
+    return LoadedDocument(tuple(blocks), title=title, metadata=metadata)
 
 
 def _rows(sheet: "CalamineSheet") -> Iterator[list[str]]:
-    """Return the cells of each row; a merged value is repeated in each cell it spans."""
+    """Yield the cells of each row; a merged value is repeated in each cell it spans."""
     merged = dict(_merged_cells(sheet))
     values: dict[Place, str] = {}
     for number, row in enumerate(sheet.iter_rows()):
@@ -90,19 +95,3 @@ def _shown(cell: Cell) -> str:
     if isinstance(cell, dt.datetime):
         return cell.date().isoformat() if cell.time() == dt.time.min else cell.isoformat(sep=" ")
     return str(cell)
-
-
-def _properties(content: bytes) -> dict[str, str]:
-    if content.startswith(_OLE_MARK):
-        with opened(content) as container:
-            book = read_stream(container, "Workbook") or read_stream(container, "Book")
-            if _is_protected(book):
-                raise UnreadableFile("The file is protected by a password.")
-            return read_properties(container)
-    with archives.opened(content) as archive:
-        return core_properties(archive)
-
-
-def _is_protected(book: bytes) -> bool:
-    second = 4 + int.from_bytes(book[2:4], "little")
-    return int.from_bytes(book[second : second + 2], "little") == _ENCRYPTION

@@ -61,34 +61,37 @@ def blocks_from_pages(pages: Mapping[int, list[Line]], outline: Outline) -> list
         pages: Lines by page number, in the order in which the file has them.
         outline: The document's own table of contents, may be empty.
     """
-    cleaned = {page: [_cleaned(line) for line in lines] for page, lines in pages.items()}
-    kept = drop_running_heads(
-        {page: [line for line in lines if line.text.strip()] for page, lines in cleaned.items()}
-    )
-    ranked = _by_outline(kept, outline) or _by_size(kept)
-    words = _vocabulary(line for lines in ranked.values() for line in lines)
+    cleaned: dict[int, list[Line]] = {}
+    for page, lines in pages.items():
+        clean = (replace(line, text=line.text.translate(_CHARACTERS)) for line in lines)
+        cleaned[page] = [line for line in clean if line.text.strip()]
+    without_heads = drop_running_heads(cleaned)
+    ranked = _by_outline(without_heads, outline) or _by_size(without_heads)
+    # They decide whether a hyphen at the end of a line belongs to a word.
+    words = {
+        word.lower()
+        for lines in ranked.values()
+        for line in lines
+        for word in _WORD.findall(line.text.strip())
+    }
     paragraphs = {page: list(_paragraphs(lines)) for page, lines in ranked.items()}
     return [_block(parts, words) for parts in join_across_pages(paragraphs)]
 
 
-def _cleaned(line: Line) -> Line:
-    return replace(line, text=line.text.translate(_CHARACTERS))
-
-
 def _by_outline(pages: dict[int, list[Line]], outline: Outline) -> dict[int, list[Line]] | None:
     """Return lines with outline levels; None if most outline entries are not found."""
-    found = 0
+    match_count = 0
     ranked: dict[int, list[Line]] = {}
     for page, lines in pages.items():
         depths = {_letters(title): depth for title, depth in outline.get(page, ()) if title.strip()}
         ranked[page] = []
         for line in lines:
             depth = depths.pop(_letters(line.text), None)
-            found += depth is not None
+            match_count += depth is not None
             level = None if depth is None else min(depth, _MAX_LEVEL)
             ranked[page].append(replace(line, level=level))
     entries = sum(map(len, outline.values()))
-    return ranked if found and found >= entries * _MIN_OUTLINE_SHARE else None
+    return ranked if match_count and match_count >= entries * _MIN_OUTLINE_SHARE else None
 
 
 def _letters(text: str) -> str:
@@ -106,41 +109,29 @@ def _by_size(pages: dict[int, list[Line]]) -> dict[int, list[Line]]:
     body = chars.most_common(1)[0][0]
     rare = sum(chars.values()) * _MAX_HEADING_SHARE
     large = {size for size in chars if size > body * HEADING_SCALE and chars[size] < rare}
-    sizes = sorted(
-        (s for s in large if any(_may_head(x) for x in lines if x.size == s)), reverse=True
-    )
-    levels = {size: min(rank, _MAX_LEVEL) for rank, size in enumerate(sizes, start=1)}
-    bold = _bold_weight(lines, body)
-    below = min(len(sizes) + 1, _MAX_LEVEL)
-    return {
-        page: [replace(line, level=_level(line, levels, body, bold, below)) for line in lines]
-        for page, lines in pages.items()
-    }
-
-
-def _bold_weight(lines: list[Line], body: float) -> float:
-    """Return the weight from which a line is bold; infinite if much of the text is bold."""
+    sizes = sorted({line.size for line in lines if line.size in large and _may_head(line)})
+    levels = {size: min(rank, _MAX_LEVEL) for rank, size in enumerate(reversed(sizes), start=1)}
     weights: Counter[int] = Counter()
     for line in lines:
         if line.size == body:
             weights[line.weight] += len(line.text)
-    usual = weights.most_common(1)[0][0]
-    bold = max(usual, 100) * _BOLDER
+    bold = max(weights.most_common(1)[0][0], 100) * _BOLDER
     heavy = sum(count for weight, count in weights.items() if weight >= bold)
-    return bold if heavy < sum(weights.values()) * _MAX_HEADING_SHARE else float("inf")
+    # If much of the text is bold, bold lines are no headings.
+    has_bold = heavy < sum(weights.values()) * _MAX_HEADING_SHARE
 
+    def level_of(line: Line) -> int | None:
+        if not _may_head(line):
+            return None
+        stands_out = has_bold and line.weight >= bold and line.size >= body
+        is_short = len(line.text) <= _MAX_BOLD_HEADING_CHARS and not line.text.endswith(":")
+        below = min(len(sizes) + 1, _MAX_LEVEL) if stands_out and is_short else None
+        return levels.get(line.size, below)
 
-def _level(
-    line: Line, levels: dict[float, int], body: float, bold: float, below: int
-) -> int | None:
-    if not _may_head(line):
-        return None
-    if line.size in levels:
-        return levels[line.size]
-    stands_out = line.weight >= bold and line.size >= body
-    if stands_out and len(line.text) <= _MAX_BOLD_HEADING_CHARS and not line.text.endswith(":"):
-        return below
-    return None
+    return {
+        page: [replace(line, level=level_of(line)) for line in page_lines]
+        for page, page_lines in pages.items()
+    }
 
 
 def _may_head(line: Line) -> bool:
@@ -151,20 +142,11 @@ def _may_head(line: Line) -> bool:
     return not (text.endswith((",", ";")) or text[0].islower() or text[0] in BULLETS)
 
 
-def _vocabulary(lines: Iterable[Line]) -> set[str]:
-    """Return the words inside lines, to decide whether a hyphen belongs to a word."""
-    # Only words inside a line count: the last one may be cut.
-    words: set[str] = set()
-    for line in lines:
-        words.update(word.lower() for word in _WORD.findall(line.text.strip()))
-    return words
-
-
 def _paragraphs(lines: list[Line]) -> Iterable[list[Line]]:
     steps = [a.bottom - b.bottom for a, b in pairwise(lines)]
     # On a page of a few scattered lines, no step is the usual one.
-    most = 2 * max((line.size for line in lines), default=0)
-    downward = [step for step in steps if 0 < step <= most]
+    max_step = 2 * max((line.size for line in lines), default=0)
+    downward = [step for step in steps if 0 < step <= max_step]
     pitch = median(downward) if downward else 0.0
     paragraph: list[Line] = []
     for line in lines:
@@ -182,8 +164,9 @@ def _begins(above: Line, line: Line, pitch: float) -> bool:
     step = above.bottom - line.bottom
     if above.level != line.level or larger > smaller * HEADING_SCALE:
         return True
-    if line.level is not None or step > max(pitch * _PARAGRAPH_GAP, line.size * 2):
-        return step > max(pitch * _PARAGRAPH_GAP, line.size * 2)
+    is_wide = step > max(pitch * _PARAGRAPH_GAP, line.size * 2)
+    if line.level is not None or is_wide:
+        return is_wide
     ended = above.text.rstrip().endswith(_TERMINAL)
     if step < -pitch:  # the next column, or a table's next cell
         return ended or not line.text[0].islower()
@@ -225,7 +208,8 @@ def _joined(text: str, line: str, words: set[str], *, full: bool) -> str:
     """Append a line to a text; remove a hyphen that only breaks the line."""
     bare = text.rstrip()
     if JOINT.search(bare) and line[0].islower():
-        head, tail = re.split(r"[\s]", bare[:-1])[-1], _first_word(line)
+        first_word = re.match(r"[^\W\d_]+", line)
+        head, tail = re.split(r"[\s]", bare[:-1])[-1], first_word[0] if first_word else ""
         hyphenated = f"{head}-{tail}".lower() in words and (head + tail).lower() not in words
         return bare[:-1] + ("-" if hyphenated else "") + line
     # Line breaks stay in text set line by line: a verse, a table, a list.
@@ -234,8 +218,3 @@ def _joined(text: str, line: str, words: set[str], *, full: bool) -> str:
         return bare + "\n" + line
     within_word = bare == text and _CJK.match(bare[-1]) and _CJK.match(line[0])
     return bare + ("" if within_word else " ") + line
-
-
-def _first_word(line: str) -> str:
-    found = re.match(r"[^\W\d_]+", line)
-    return found.group() if found else ""

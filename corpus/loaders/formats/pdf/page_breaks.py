@@ -7,6 +7,7 @@ parts. Parts stay separate if it is unclear that a sentence continues.
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from corpus.loaders.formats.pdf.lines import HEADING_SCALE, INDENT_EMS, ITEM, JOINT, Line
 
@@ -52,7 +53,7 @@ def join_across_pages(pages: Mapping[int, Sequence[Paragraph]]) -> list[Parts]:
     Args:
         pages: Paragraphs by the number of their page, in order.
     """
-    found: list[Parts] = []
+    joined: list[Parts] = []
     # Paragraphs of the last page with running text.
     last: list[Parts] = []
     page_before = 0
@@ -61,35 +62,26 @@ def join_across_pages(pages: Mapping[int, Sequence[Paragraph]]) -> list[Parts]:
             last = []
         page_before = page
         parts = [[(page, paragraph)] for paragraph in paragraphs]
-        cut = _cut_paragraph([each[-1][1] for each in last], paragraphs)
-        if cut:
-            at, head = cut
-            last[at].append((page, paragraphs[head]))
-            parts[head] = last[at]
-        found += [each for each in parts if len(each) == 1]
-        if not _is_passed_over(paragraphs):
+        above = [each[-1][1] for each in last]
+        head = _text_at(
+            range(len(paragraphs)), paragraphs, size=_usual_size(chain.from_iterable(paragraphs))
+        )
+        if head is not None:
+            tail = _text_at(reversed(range(len(above))), above, size=paragraphs[head][0].size)
+            if tail is not None:
+                # Computed late: many pages of figures may have many lines.
+                all_lines = list(chain.from_iterable(above)), list(chain.from_iterable(paragraphs))
+                is_aligned = _is_aligned(above[tail], paragraphs[head], *all_lines)
+                if is_aligned and _goes_on(above[tail], paragraphs[head], all_lines[0]):
+                    last[tail].append((page, paragraphs[head]))
+                    parts[head] = last[tail]
+        joined += [each for each in parts if len(each) == 1]
+        # Pages that are a figure or table with its caption are passed over.
+        texts = [p for p in paragraphs if not _is_aside(p, 0.0) and not _CAPTION.match(p[0].text)]
+        has_caption = any(_CAPTION.match(paragraph[0].text) for paragraph in paragraphs)
+        if not has_caption or any(p[0].level is not None or _is_text(p) for p in texts):
             last = parts
-    return found
-
-
-def _cut_paragraph(
-    above: Sequence[Paragraph], below: Sequence[Paragraph]
-) -> tuple[int, int] | None:
-    """Return the cut paragraph of a page and its continuation on a later page."""
-    lines_below = _lines(below)
-    head = _text_at(range(len(below)), below, size=_usual_size(lines_below))
-    if head is None:
-        return None
-    # Computed late: many pages of figures may have many lines.
-    lines_above, size = _lines(above), below[head][0].size
-    tail = _text_at(reversed(range(len(above))), above, size=size)
-    if tail is None or not _is_aligned(above[tail], below[head], lines_above, lines_below):
-        return None
-    return (tail, head) if _goes_on(above[tail], below[head], lines_above) else None
-
-
-def _lines(paragraphs: Iterable[Paragraph]) -> list[Line]:
-    return [line for paragraph in paragraphs for line in paragraph]
+    return joined
 
 
 def _usual_size(lines: Iterable[Line]) -> float:
@@ -115,13 +107,6 @@ def _text_at(order: Iterable[int], paragraphs: Sequence[Paragraph], *, size: flo
     return None
 
 
-def _is_passed_over(paragraphs: Sequence[Paragraph]) -> bool:
-    """Return whether a page is a figure or table with its caption."""
-    texts = [p for p in paragraphs if not _is_aside(p, 0.0) and not _CAPTION.match(p[0].text)]
-    is_captioned = any(_CAPTION.match(paragraph[0].text) for paragraph in paragraphs)
-    return is_captioned and not any(p[0].level is not None or _is_text(p) for p in texts)
-
-
 def _is_aside(paragraph: Paragraph, size: float) -> bool:
     is_running = all(line.is_running for line in paragraph)
     return is_running or max(line.size for line in paragraph) < size * _SMALLER
@@ -129,8 +114,10 @@ def _is_aside(paragraph: Paragraph, size: float) -> bool:
 
 def _is_text(paragraph: Paragraph) -> bool:
     """Return whether it is running text, or the end of a sentence."""
-    last_words = paragraph[0].text.lstrip()[0].islower() and _is_ended(paragraph[-1])
-    return last_words or any(map(_is_prose, paragraph))
+    last_words = paragraph[0].text.lstrip()[0].islower() and _ENDED.search(
+        paragraph[-1].text.rstrip()
+    )
+    return bool(last_words) or any(map(_is_prose, paragraph))
 
 
 def _is_prose(line: Line) -> bool:
@@ -138,13 +125,9 @@ def _is_prose(line: Line) -> bool:
     if sum(letter.lower() == letter.upper() for letter in letters) * 2 > len(letters):
         return len(letters) >= _MIN_LETTERS
     words = line.text.split()
-    found = map(_WORD.fullmatch, words)
-    small = sum(word is not None and word[1][0].islower() for word in found)
+    matches = map(_WORD.fullmatch, words)
+    small = sum(match is not None and match[1][0].islower() for match in matches)
     return len(words) >= _MIN_WORDS and small * 2 >= len(words)
-
-
-def _is_ended(line: Line) -> bool:
-    return _ENDED.search(line.text.rstrip()) is not None
 
 
 def _is_aligned(
@@ -152,10 +135,13 @@ def _is_aligned(
 ) -> bool:
     """Return whether the first line below aligns with the lines above, or with a column."""
     last, first = above[-1], below[0]
-    most = _MAX_INDENT_EMS if len(above) == 1 else INDENT_EMS
+    max_indent = _MAX_INDENT_EMS if len(above) == 1 else INDENT_EMS
     step = first.left - last.left
-    nearest = min(abs(step), abs(step - _shift(lines_above, lines_below)))
-    if nearest <= most * last.size:
+    # Left and right pages of a book may be shifted.
+    left = min(line.left for line in lines_below) - min(line.left for line in lines_above)
+    right = max(line.right for line in lines_below) - max(line.right for line in lines_above)
+    is_shifted = abs(left - right) <= _usual_size(lines_below) * INDENT_EMS
+    if min(abs(step), abs(step - (left if is_shifted else 0.0))) <= max_indent * last.size:
         return True
     column = [
         line
@@ -165,40 +151,30 @@ def _is_aligned(
     return sum(map(_is_prose, column)) >= _MIN_LINES
 
 
-def _shift(above: Sequence[Line], below: Sequence[Line]) -> float:
-    """Return how far a page is shifted right of another, as left and right pages of a book are."""
-    left = min(line.left for line in below) - min(line.left for line in above)
-    right = max(line.right for line in below) - max(line.right for line in above)
-    return left if abs(left - right) <= _usual_size(below) * INDENT_EMS else 0.0
-
-
 def _goes_on(above: Paragraph, below: Paragraph, lines_above: Sequence[Line]) -> bool:
     last, first = above[-1], below[0]
     text, following = last.text.rstrip(), first.text.lstrip()
     larger, smaller = max(last.size, first.size), min(last.size, first.size)
-    is_other = larger > smaller * HEADING_SCALE or ITEM.match(following) or _is_set_in(below)
+    second = below[1] if len(below) > 1 else first
+    is_set_in = first.left - second.left > first.size * INDENT_EMS
+    is_other = larger > smaller * HEADING_SCALE or ITEM.match(following) or is_set_in
     is_prose = any(map(_is_prose, above[-2:])) and _is_text(below[:2])
-    if is_other or last.ends or _is_ended(last) or not is_prose:
+    if is_other or last.ends or _ENDED.search(text) or not is_prose:
         return False
     is_full = text.endswith(_COMMAS) or _is_full(last, following, lines_above)
     if following[0].islower():
-        return is_full or JOINT.search(text) is not None or _is_cut_short(above, lines_above)
+        if is_full or JOINT.search(text):
+            return True
+        # Only its last line is short, as before a manual page break.
+        before = above[-2] if len(above) > 1 else None
+        return (
+            before is not None
+            and _is_prose(before)
+            and _is_full(before, last.text.lstrip(), lines_above)
+        )
     # A list item may end without a full stop, and a capital may begin a new sentence.
     is_name = ITEM.match(last.text) or following.isupper()
     return is_full and _is_prose(last) and _is_prose(first) and not is_name
-
-
-def _is_set_in(paragraph: Paragraph) -> bool:
-    first, second = paragraph[0], paragraph[1 if len(paragraph) > 1 else 0]
-    return first.left - second.left > first.size * INDENT_EMS
-
-
-def _is_cut_short(paragraph: Paragraph, lines: Sequence[Line]) -> bool:
-    """Return whether only its last line is short, as before a manual page break."""
-    if len(paragraph) == 1:
-        return False
-    above, last = paragraph[-2:]
-    return _is_prose(above) and _is_full(above, last.text.lstrip(), lines)
 
 
 def _is_full(line: Line, following: str, lines: Iterable[Line]) -> bool:

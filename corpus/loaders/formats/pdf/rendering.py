@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import ceil
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from corpus.characters import fold_text
 from corpus.errors import PageNotFound, UnreadableFile
@@ -51,7 +51,7 @@ class PageLayout(NamedTuple):
 
 
 def draw(content: bytes, *, number: int) -> bytes:
-    """Return a page as PNG.
+    """Return a page as PNG: 8 bits a channel, RGB, without row filters.
 
     Raises:
         PageNotFound: There is no such page.
@@ -59,10 +59,19 @@ def draw(content: bytes, *, number: int) -> bytes:
     """
     with _opened(content, number) as (page, _):
         bitmap = page.render(scale=_scale(page), rev_byteorder=True, prefer_bgrx=False)
-        rows = memoryview(bitmap.buffer).cast("B")
-        line_bytes = bitmap.width * _CHANNELS
-        starts = range(0, bitmap.height * bitmap.stride, bitmap.stride)
-        return _png(bitmap.width, bitmap.height, [rows[at : at + line_bytes] for at in starts])
+        pixels = memoryview(bitmap.buffer).cast("B")
+        packer = zlib.compressobj(_ZLIB_LEVEL)
+        packed: list[bytes] = []
+        for start in range(0, bitmap.height * bitmap.stride, bitmap.stride):
+            packed.append(packer.compress(b"\0"))
+            packed.append(packer.compress(pixels[start : start + bitmap.width * _CHANNELS]))
+        header = struct.pack(">IIBBBBB", bitmap.width, bitmap.height, 8, 2, 0, 0, 0)
+    data = b"".join(packed) + packer.flush()
+    chunks = ((b"IHDR", header), (b"IDAT", data), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+        for name, body in chunks
+    )
 
 
 def find(content: bytes, *, number: int, quote: str, before: str) -> PageLayout:
@@ -71,16 +80,26 @@ def find(content: bytes, *, number: int, quote: str, before: str) -> PageLayout:
     Raises:
         PageNotFound, UnreadableFile: As ``draw``.
     """
+    import pypdfium2.raw as raw  # noqa: PLC0415, PLR0402
+
     with _opened(content, number) as (page, page_count):
+        scale = _scale(page)
+        width, height = (max(ceil(side * scale), 1) for side in page.get_size())
         text_page = page.get_textpage()
-        wanted = fold_text(quote)
-        letters, places = _letters(text_page) if wanted else ("", [])
-        at = _nearest(letters, wanted, len(fold_text(before))) if wanted else -1
-        boxes = []
-        if at >= 0:
-            first, last = places[at], places[at + len(wanted) - 1]
-            boxes = list(_boxes(page, text_page, first, last - first + 1))
-        return PageLayout(*_size(page), page_count, boxes)
+        first, count = _find_chars(text_page, fold_text(quote), len(fold_text(before)))
+        boxes: list[Box] = []
+        for at in range(min(text_page.count_rects(first, count), MAX_BOXES) if count else 0):
+            left, bottom, right, top = text_page.get_rect(at)
+            # Pages may be turned or cropped.
+            corners: list[tuple[int, int]] = []
+            for x, y in ((left, top), (right, bottom)):
+                across, down = ctypes.c_int(), ctypes.c_int()
+                pixel = ctypes.byref(across), ctypes.byref(down)
+                raw.FPDF_PageToDevice(page, 0, 0, width, height, 0, x, y, *pixel)
+                corners.append((across.value, down.value))
+            (x1, x2), (y1, y2) = (sorted(axis) for axis in zip(*corners, strict=True))
+            boxes.append(Box(x1, y1, max(x2 - x1, 1), max(y2 - y1, 1)))
+        return PageLayout(width, height, page_count, boxes)
 
 
 @contextmanager
@@ -102,58 +121,28 @@ def _scale(page: "PdfPage") -> float:
     return float(min(WIDTH_PX / width, (MAX_PIXELS / (width * height)) ** 0.5))
 
 
-def _size(page: "PdfPage") -> tuple[int, int]:
-    scale = _scale(page)
-    return max(ceil(page.get_width() * scale), 1), max(ceil(page.get_height() * scale), 1)
+def _find_chars(text_page: "PdfTextPage", folded: str, expected: int) -> tuple[int, int]:
+    """Return the index of the first character of a folded text, and the number of characters.
 
+    Args:
+        expected: Where in the folded text of the page it should begin; the nearest counts.
 
-def _letters(text_page: "PdfTextPage") -> tuple[str, list[int]]:
-    """Return the folded text of the page, and the source index of each letter."""
+    Returns:
+        A count of 0 if it is not on the page.
+    """
     import pypdfium2.raw as raw  # noqa: PLC0415, PLR0402
 
     letters: list[str] = []
+    # The index in the source of each letter.
     places: list[int] = []
-    for index in range(text_page.count_chars()):
+    for index in range(text_page.count_chars() if folded else 0):
         code = raw.FPDFText_GetUnicode(text_page, index)
         for letter in fold_text(chr(code)) if code <= sys.maxunicode else "":
             letters.append(letter)
             places.append(index)
-    return "".join(letters), places
-
-
-def _nearest(letters: str, wanted: str, expected: int) -> int:
-    """Return the start of ``wanted`` nearest to ``expected``, or -1."""
-    before = letters.rfind(wanted, 0, expected + len(wanted))
-    after = letters.find(wanted, expected)
-    found = [at for at in (before, after) if at >= 0]
-    return min(found, key=lambda at: abs(at - expected), default=-1)
-
-
-def _boxes(page: "PdfPage", text_page: "PdfTextPage", first: int, count: int) -> Iterator[Box]:
-    import pypdfium2.raw as raw  # noqa: PLC0415, PLR0402
-
-    size = _size(page)
-    for at in range(min(text_page.count_rects(first, count), MAX_BOXES)):
-        left, bottom, right, top = text_page.get_rect(at)
-        corners = [_pixel(raw, page, size, x, y) for x, y in ((left, top), (right, bottom))]
-        (x1, x2), (y1, y2) = (sorted(axis) for axis in zip(*corners, strict=True))
-        yield Box(x1, y1, max(x2 - x1, 1), max(y2 - y1, 1))
-
-
-def _pixel(raw: Any, page: "PdfPage", size: tuple[int, int], x: float, y: float) -> tuple[int, int]:
-    """Return the pixel of a point of the page, including turned or cropped pages."""
-    across, down = ctypes.c_int(), ctypes.c_int()
-    raw.FPDF_PageToDevice(page, 0, 0, *size, 0, x, y, ctypes.byref(across), ctypes.byref(down))
-    return across.value, down.value
-
-
-def _png(width: int, height: int, rows: list[memoryview]) -> bytes:
-    """Return a PNG of 8 bits a channel, RGB, without row filters."""
-    packer = zlib.compressobj(_ZLIB_LEVEL)
-    packed = b"".join(packer.compress(part) for row in rows for part in (b"\0", row))
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    chunks = ((b"IHDR", header), (b"IDAT", packed + packer.flush()), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
-        for name, body in chunks
-    )
+    text = "".join(letters)
+    starts = (text.rfind(folded, 0, expected + len(folded)), text.find(folded, expected))
+    at = min((at for at in starts if at >= 0), key=lambda at: abs(at - expected), default=-1)
+    if at < 0 or not folded:
+        return 0, 0
+    return places[at], places[at + len(folded) - 1] - places[at] + 1

@@ -34,8 +34,12 @@ def drop_running_heads(pages: dict[int, list[Line]]) -> dict[int, list[Line]]:
     if len(pages) < _MIN_RUNNING_PAGES:
         return _with_marks(pages, _repeated_nearby(pages))
     edges = _edges(pages, _RUNNING_LINES)
-    least = len(pages) * _MIN_RUNNING_SHARE
-    running = _repeated(edges, least) | _numbered_by_page(edges, least)
+    min_pages = len(pages) * _MIN_RUNNING_SHARE
+    # Lines repeated on enough pages, or that are only a number.
+    keys = {place: "#" if text.isdecimal() else text for place, text in edges.items()}
+    counts = Counter(key for _, key in {(page, key) for (page, _), key in keys.items()})
+    running = {place for place, key in keys.items() if counts[key] >= min_pages}
+    running |= _numbered_by_page(edges, min_pages)
     seen: set[str] = set()
     dropped = set()
     for place in sorted(running):
@@ -43,12 +47,11 @@ def drop_running_heads(pages: dict[int, list[Line]]) -> dict[int, list[Line]]:
         if key in seen or key == "#":
             dropped.add(place)
         seen.add(key)
-    marked = _with_marks(pages, running)
-    kept = {
+    remaining = {
         page: [line for at, line in enumerate(lines) if (page, at) not in dropped]
-        for page, lines in marked.items()
+        for page, lines in _with_marks(pages, running).items()
     }
-    return _with_marks(kept, _repeated_nearby(kept))
+    return _with_marks(remaining, _repeated_nearby(remaining))
 
 
 def _edges(pages: Mapping[int, list[Line]], count: int) -> dict[_Place, str]:
@@ -72,11 +75,11 @@ def _repeated_nearby(pages: Mapping[int, list[Line]]) -> set[_Place]:
     """Return the positions of page numbers, and of lines repeated on a page nearby."""
     edges = _edges(pages, _NEARBY_LINES)
     keys = {place: _ROMAN.sub("#", _unnumbered(text)) for place, text in edges.items()}
-    said = {(page, key) for (page, _), key in keys.items()}
+    nearby = {(page, key) for (page, _), key in keys.items()}
     return {
         (page, at)
         for (page, at), key in keys.items()
-        if any((page + step, key) in said for step in _NEARBY)
+        if any((page + step, key) in nearby for step in _NEARBY)
         or _PAGE_NUMBER.match(edges[page, at])
     }
 
@@ -85,14 +88,7 @@ def _unnumbered(text: str) -> str:
     return re.sub(r"\d+", "#", text)
 
 
-def _repeated(edges: Mapping[_Place, str], least: float) -> set[_Place]:
-    """Return the positions of lines repeated on enough pages, or that are only a number."""
-    said = {place: "#" if text.isdecimal() else text for place, text in edges.items()}
-    counts = Counter(text for _, text in {(page, text) for (page, _), text in said.items()})
-    return {place for place, text in said.items() if counts[text] >= least}
-
-
-def _numbered_by_page(edges: Mapping[_Place, str], least: float) -> set[_Place]:
+def _numbered_by_page(edges: Mapping[_Place, str], min_pages: float) -> set[_Place]:
     """Return the positions of lines whose number increases by one from page to page."""
     ahead = {
         (page, at, int(number) - page)
@@ -100,7 +96,7 @@ def _numbered_by_page(edges: Mapping[_Place, str], least: float) -> set[_Place]:
         for number in _NUMBER.findall(text)
     }
     counts = Counter(steps for _, steps in {(page, steps) for page, _, steps in ahead})
-    found = {(page, at) for page, at, steps in ahead if counts[steps] >= least}
+    numbered = {(page, at) for page, at, steps in ahead if counts[steps] >= min_pages}
     # "Chapter 3" may stand on page 3.
-    others = {_unnumbered(text) for place, text in edges.items() if place not in found}
-    return {place for place in found if _unnumbered(edges[place]) not in others}
+    others = {_unnumbered(text) for place, text in edges.items() if place not in numbered}
+    return {place for place in numbered if _unnumbered(edges[place]) not in others}

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Mapping
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 from pathlib import PurePath
 
 from corpus.loaders.formats.pdf.lines import Line
@@ -32,37 +32,32 @@ _FOOTNOTE = "*∗†‡§ "
 _MIN_WIDTH_EMS = 0.15
 
 
-def find_title(stated: str, pages: Mapping[int, list[Line]], *, filename: str) -> str:
-    """Return a PDF's stated title, the largest words of page 1, or the file name.
+def find_title(property_title: str, pages: Mapping[int, list[Line]], *, filename: str) -> str:
+    """Return a PDF's title by its properties, the largest words of page 1, or the file name.
 
     Args:
-        stated: Title in its properties.
+        property_title: Title in its properties.
         pages: Lines by page number.
     """
-    said = stated.strip()
-    if said and not _NO_TITLE.search(said):
-        return said
-    return _largest(pages) or PurePath(filename).stem
-
-
-def _largest(pages: Mapping[int, list[Line]]) -> str:
+    title = property_title.strip()
+    if title and not _NO_TITLE.search(title):
+        return title
     chars: Counter[float] = Counter()
     for line in (line for lines in pages.values() for line in lines):
         chars[line.size] += len(line.text)
-    first = [line for line in pages.get(1, []) if _may_be_title(line)]
     usual = chars.most_common(1)[0][0] if chars else 0.0
-    large = [line for line in first if line.size > usual * _LARGER]
-    if not large:
-        return ""
-    size = max(line.size for line in large)
-    at = next(at for at, line in enumerate(first) if line.size == size)
-    run = takewhile(lambda line: line.size == size, first[at:])
+    first: list[Line] = []
+    for line in pages.get(1, []):
+        text = line.text.strip()
+        is_upright = abs(line.right - line.left) < line.size * len(text) * _MIN_WIDTH_EMS
+        has_words = sum(map(str.isalpha, text)) >= _MIN_LETTERS
+        if has_words and not is_upright and not _PART.fullmatch(text):
+            first.append(line)
+    size = max((line.size for line in first), default=0.0)
+    if size <= usual * _LARGER:
+        return PurePath(filename).stem
+    from_largest = dropwhile(lambda line: line.size != size, first)
+    run = takewhile(lambda line: line.size == size, from_largest)
     title = " ".join(" ".join(line.text.split()) for line in run)
-    return title.rstrip(_FOOTNOTE) if len(title) <= _MAX_CHARS else ""
-
-
-def _may_be_title(line: Line) -> bool:
-    text = line.text.strip()
-    is_upright = abs(line.right - line.left) < line.size * len(text) * _MIN_WIDTH_EMS
-    has_words = sum(map(str.isalpha, text)) >= _MIN_LETTERS
-    return has_words and not is_upright and not _PART.fullmatch(text)
+    largest = title.rstrip(_FOOTNOTE) if len(title) <= _MAX_CHARS else ""
+    return largest or PurePath(filename).stem
