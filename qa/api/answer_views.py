@@ -27,7 +27,7 @@ from qa.search_passages import evaluate_passages
 MAX_COMMENT_CHARS = 5_000
 MAX_K = 50
 # The maximum of a position column.
-MOST_CHARS = 2**31 - 1
+MAX_POSITION = 2**31 - 1
 
 
 class AnswerQuery(serializers.Serializer[Any]):
@@ -63,8 +63,8 @@ class MarkedPassage(serializers.Serializer[Any]):
     """A passage that the answer shows, by document and span."""
 
     document_id = serializers.UUIDField()
-    start_char = StrictIntegerField(min_value=0, max_value=MOST_CHARS)
-    end_char = StrictIntegerField(min_value=1, max_value=MOST_CHARS)
+    start_char = StrictIntegerField(min_value=0, max_value=MAX_POSITION)
+    end_char = StrictIntegerField(min_value=1, max_value=MAX_POSITION)
 
 
 class FeedbackInput(serializers.Serializer[Any]):
@@ -98,21 +98,21 @@ class AnswerView(APIView):
     def get(self, request: Request) -> Response:
         query = AnswerQuery(data=request.query_params)
         query.is_valid(raise_exception=True)
-        given = query.validated_data
+        fields = query.validated_data
         answered = answer_question(
-            given["q"],
-            collection=given["collection"],
-            tags=normalize_tags(given["tag"]),
-            k=given.get("k", settings.PKB_RETRIEVAL_K),
-            context=build_context(lm=given["lm"]),
+            fields["q"],
+            collection=fields["collection"],
+            tags=normalize_tags(fields["tag"]),
+            k=fields.get("k", settings.PKB_RETRIEVAL_K),
+            context=build_context(lm=fields["lm"]),
         )
-        shown = dict(AnswerShown(new_answer_record(answered)).data)
-        if given["eval"]:
-            model = Collection.objects.get_named(given["collection"]).embedding_model
-            shown["evaluation"] = evaluate_passages(
-                answered.passages, gold=given["gold"], model=model, route="answer"
+        body = dict(AnswerShown(new_answer_record(answered)).data)
+        if fields["eval"]:
+            model = Collection.objects.get_named(fields["collection"]).embedding_model
+            body["evaluation"] = evaluate_passages(
+                answered.passages, gold=fields["gold"], model=model, route="answer"
             )
-        return Response(shown)
+        return Response(body)
 
 
 @endpoint(GET=Endpoint("get_answer", tag="Ask", summary="Get a stored answer"))
@@ -144,7 +144,7 @@ class FeedbackView(APIView):
     def post(self, request: Request, answer_id: UUID) -> Response:
         form = FeedbackInput(data=request.data)
         form.is_valid(raise_exception=True)
-        given = form.validated_data
-        passage = given["passage"] and MarkedSpan(**given["passage"])
-        kept = give_feedback(answer_id, **{**given, "passage": passage})
-        return Response(FeedbackShown(kept).data, status=201)
+        fields = form.validated_data
+        passage = fields["passage"] and MarkedSpan(**fields["passage"])
+        feedback = give_feedback(answer_id, **{**fields, "passage": passage})
+        return Response(FeedbackShown(feedback).data, status=201)

@@ -1,6 +1,6 @@
 """Events of a streamed answer: created while it is answered, stored, and read again."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
@@ -64,7 +64,7 @@ class EventStreamWriter:
         self,
         stream: ChatStream,
         *,
-        publish: Callable[[Event], None],
+        publish: Callable[[Event], object],
         is_cancelled: Callable[[], bool],
         includes_steps: bool = False,
     ) -> None:
@@ -100,7 +100,7 @@ class EventStreamWriter:
             self._finish(answer_id=reply.answered.id)
             if models.Answer.objects.filter(pk=reply.answered.id, kind=ERASED).exists():
                 self._stream.events.filter(kind="chunk").delete()
-            self._write("done", kept={}, **_names(reply.answered.id, reply.session_id, answer))
+            self._write("done", **_names(reply.answered.id, reply.session_id, answer))
 
     def fail(self, detail: str, code: str) -> None:
         """End with an error; send it even if it cannot be stored."""
@@ -108,33 +108,32 @@ class EventStreamWriter:
         event = self._next("error", content=detail, error=code)
         self._publish(event)
         try:
-            self._store(event, event.body)
+            self._store(event)
             self._finish()
         except DatabaseError as exc:
             log.error("chat_error_not_kept", reason=type(exc).__name__)
 
-    def _finish(self, **found: Any) -> None:
-        ended = ChatStream.objects.filter(pk=self._stream.pk)
-        ended.update(finished_at=timezone.now(), **found)
-
     def _write(self, kind: str, *, document_id: str | None = None, **members: Any) -> None:
-        kept = members.pop("kept", None)
         event = self._next(kind, **members)
-        self._store(event, event.body if kept is None else kept, document_id=document_id)
+        self._store(event, document_id=document_id)
         self._publish(event)
 
     def _next(self, kind: str, **members: Any) -> Event:
         self._count += 1
         return Event(self._count, kind, _body(kind, **members))
 
-    def _store(self, event: Event, body: dict[str, Any], *, document_id: str | None = None) -> None:
+    def _store(self, event: Event, *, document_id: str | None = None) -> None:
         ChatEvent.objects.create(
             stream=self._stream,
             ordinal=event.ordinal,
             kind=event.kind,
-            body=body,
+            body={} if event.kind == "done" else event.body,  # read again from its answer
             document_id=document_id,
         )
+
+    def _finish(self, **fields: Any) -> None:
+        row = ChatStream.objects.filter(pk=self._stream.pk)
+        row.update(finished_at=timezone.now(), **fields)
 
 
 def open_stream(session_id: UUID | None, *, keep: bool = False) -> tuple[ChatStream, Session]:
@@ -166,9 +165,9 @@ def write_answer_events(
     except IntegrityError:  # its stream was deleted with the conversation
         writer.fail("The conversation was deleted.", "conversation_deleted")
     except DatabaseError as exc:
-        told = translate_error(exc) or DatabaseUnavailable("The database does not answer.")
+        error = translate_error(exc) or DatabaseUnavailable("The database does not answer.")
         log.error("chat_broken_off", reason=type(exc).__name__)
-        writer.fail(str(told), told.code)
+        writer.fail(str(error), error.code)
 
 
 def check_readable(stream_id: UUID) -> None:
@@ -186,19 +185,16 @@ def read_events(stream_id: UUID, *, after: int) -> tuple[list[Event], bool]:
     stream = ChatStream.objects.filter(pk=stream_id).first()
     if stream is None:
         return [], True
-    events = list(_read(stream, after))
-    has_ended = stream.finished_at is not None or any(e.kind in LAST_KINDS for e in events)
-    return events, has_ended
-
-
-def _read(stream: ChatStream, after: int) -> Iterator[Event]:
-    for kept in stream.events.filter(ordinal__gt=after).order_by("ordinal"):
-        body = kept.body
-        if kept.kind == "done":
+    events = []
+    for row in stream.events.filter(ordinal__gt=after).order_by("ordinal"):
+        body = row.body
+        if row.kind == "done":
             records = stored_answer_records(models.Answer.objects.shown().filter(streams=stream))
             answer = StoredAnswerShown(records[0]).data if records else None
             body = _body("done", **_names(stream.answer_id, stream.session_id, answer))
-        yield Event(kept.ordinal, kept.kind, body)
+        events.append(Event(row.ordinal, row.kind, body))
+    has_ended = stream.finished_at is not None or any(e.kind in LAST_KINDS for e in events)
+    return events, has_ended
 
 
 def _body(kind: str, **members: Any) -> dict[str, Any]:

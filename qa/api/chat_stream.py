@@ -46,17 +46,18 @@ async def stream_answer(request: ChatRequest, stream: ChatStream) -> AsyncGenera
     is_cancelled = Flag()
     writer = EventStreamWriter(
         stream,
-        publish=lambda event: _publish(loop, events, event),
+        publish=lambda event: loop.call_soon_threadsafe(events.put_nowait, event),
         is_cancelled=is_cancelled.is_set,
         includes_steps=request.includes_steps,
     )
     work = partial(_answer, request, stream, writer)
-    future = loop.run_in_executor(_threads(), copy_context().run, work)
+    threads = _thread_pool(settings.PKB_ANSWER_CONCURRENCY)
+    future = loop.run_in_executor(threads, copy_context().run, work)
     future.add_done_callback(partial(_end, events))
     try:
         yield GREETING
         count = 0
-        async for event in _arriving(events):
+        async for event in _wait_for_events(events):
             if event is None:
                 yield HEARTBEAT
             else:
@@ -64,15 +65,25 @@ async def stream_answer(request: ChatRequest, stream: ChatStream) -> AsyncGenera
                 yield _render(event)
         if failure := future.exception():
             log.error("chat_failed", exc_info=failure)
-            yield _render(_unexpected(count + 1))
+            request_id = structlog.contextvars.get_contextvars().get("request_id", "")
+            detail = f"Something went wrong. Request id: {request_id}"
+            body = {"type": "error", "content": detail, "citation": None, "error": "error"}
+            yield _render(Event(count + 1, "error", body))
     finally:
         is_cancelled.set()
 
 
-def _publish(
-    loop: asyncio.AbstractEventLoop, events: "asyncio.Queue[Event | None]", event: Event
-) -> None:
-    loop.call_soon_threadsafe(events.put_nowait, event)
+@cache
+def _thread_pool(size: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(size, thread_name_prefix="chat")
+
+
+def _answer(request: ChatRequest, stream: ChatStream, writer: EventStreamWriter) -> None:
+    try:
+        with acting_as(request.principal):
+            write_answer_events(request, stream=stream, writer=writer)
+    finally:
+        connection.close()
 
 
 def _end(events: "asyncio.Queue[Event | None]", work: "asyncio.Future[None]") -> None:
@@ -81,7 +92,9 @@ def _end(events: "asyncio.Queue[Event | None]", work: "asyncio.Future[None]") ->
     events.put_nowait(None)
 
 
-async def _arriving(events: "asyncio.Queue[Event | None]") -> AsyncGenerator[Event | None, None]:
+async def _wait_for_events(
+    events: "asyncio.Queue[Event | None]",
+) -> AsyncGenerator[Event | None, None]:
     """Yield events until the end; None whenever a heartbeat is due."""
     while True:
         try:
@@ -94,25 +107,17 @@ async def _arriving(events: "asyncio.Queue[Event | None]") -> AsyncGenerator[Eve
         yield event
 
 
-def _answer(request: ChatRequest, stream: ChatStream, writer: EventStreamWriter) -> None:
-    try:
-        with acting_as(request.principal):
-            write_answer_events(request, stream=stream, writer=writer)
-    finally:
-        connection.close()
-
-
 async def replay_answer(
     stream_id: UUID, *, after: int, principal: Principal
 ) -> AsyncGenerator[bytes, None]:
     """Yield the stored events after ``after``, then those still to come."""
     loop = asyncio.get_running_loop()
-    look = partial(_look, principal)
+    poll = partial(_poll, principal)
     last_event_at = last_sent_at = monotonic()
     yield GREETING
     while monotonic() - last_event_at < RESUME_TIME.total_seconds():
-        found, has_ended = await loop.run_in_executor(None, look, stream_id, after)
-        for event in found:
+        events, has_ended = await loop.run_in_executor(None, poll, stream_id, after)
+        for event in events:
             yield _render(event)
             after, last_event_at = event.ordinal, monotonic()
             last_sent_at = last_event_at
@@ -124,7 +129,7 @@ async def replay_answer(
         await asyncio.sleep(POLL_INTERVAL_S)
 
 
-def _look(principal: Principal, stream_id: UUID, after: int) -> tuple[list[Event], bool]:
+def _poll(principal: Principal, stream_id: UUID, after: int) -> tuple[list[Event], bool]:
     try:
         with acting_as(principal):
             return read_events(stream_id, after=after)
@@ -136,19 +141,3 @@ def _render(event: Event) -> bytes:
     data = json.dumps(event.body, cls=JSONEncoder, ensure_ascii=False)
     key = f"id: {event.ordinal}\n" if event.ordinal else ""
     return f"{key}event: {event.kind}\ndata: {data}\n\n".encode()
-
-
-def _unexpected(ordinal: int) -> Event:
-    request_id = structlog.contextvars.get_contextvars().get("request_id", "")
-    detail = f"Something went wrong. Request id: {request_id}"
-    body = {"type": "error", "content": detail, "citation": None, "error": "error"}
-    return Event(ordinal, "error", body)
-
-
-def _threads() -> ThreadPoolExecutor:
-    return _pool(settings.PKB_ANSWER_CONCURRENCY)
-
-
-@cache
-def _pool(size: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(size, thread_name_prefix="chat")

@@ -82,12 +82,12 @@ class VerifyClaimView(APIView):
     def post(self, request: Request) -> Response:
         form = ClaimInput(data=request.data)
         form.is_valid(raise_exception=True)
-        given = form.validated_data
+        fields = form.validated_data
         verified = verify_claim(
-            given["claim"],
-            text=given.get("text"),
-            collection=given["collection"],
-            tags=normalize_tags(given["tags"]),
+            fields["claim"],
+            text=fields.get("text"),
+            collection=fields["collection"],
+            tags=normalize_tags(fields["tags"]),
             context=build_context(lm=EXTRACTIVE),
         )
         return Response(ClaimShown(verified).data)

@@ -75,8 +75,8 @@ class SessionsView(generics.ListAPIView[Session]):
         query = SessionsQuery(data=self.request.query_params)
         query.is_valid(raise_exception=True)
         rows = Session.objects.listed()
-        wanted = query.validated_data["q"]
-        return rows.mentioning(wanted) if wanted else rows
+        text = query.validated_data["q"]
+        return rows.mentioning(text) if text else rows
 
     @extend_schema(parameters=[SessionsQuery])
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:

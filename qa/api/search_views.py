@@ -103,22 +103,22 @@ class SearchView(APIView):
     def post(self, request: Request) -> Response:
         form = SearchInput(data=request.data)
         form.is_valid(raise_exception=True)
-        given = form.validated_data
+        fields = form.validated_data
         query = Query(
-            given["query"],
-            collection=given["collection"],
-            tags=normalize_tags(given["tags"]),
-            k=given["top_k"],
-            filters=given["filters"],
+            fields["query"],
+            collection=fields["collection"],
+            tags=normalize_tags(fields["tags"]),
+            k=fields["top_k"],
+            filters=fields["filters"],
         )
-        found = search_passages(
+        passages = search_passages(
             query,
-            mode=given["mode"],
-            threshold=given["similarity_threshold"],
-            rerank=given.get("rerank", given["mode"] == "hybrid"),
+            mode=fields["mode"],
+            threshold=fields["similarity_threshold"],
+            rerank=fields.get("rerank", fields["mode"] == "hybrid"),
             context=build_context(),
         )
-        return Response(SearchOutput(found).data)
+        return Response(SearchOutput(passages).data)
 
 
 @endpoint(
@@ -140,13 +140,17 @@ class IndexQueryView(APIView):
     def post(self, request: Request) -> Response:
         form = IndexQuery(data=request.data)
         form.is_valid(raise_exception=True)
-        given = form.validated_data
-        found = search_passages(
-            Query(given["query"], collection=given["index_name"], k=given["top_k"]),
+        fields = form.validated_data
+        matches = search_passages(
+            Query(fields["query"], collection=fields["index_name"], k=fields["top_k"]),
             mode="hybrid",
             threshold=0.0,
             rerank=True,
             context=build_context(),
         )
-        body = {"results": found.results, "query": found.query, "index_name": given["index_name"]}
+        body = {
+            "results": matches.results,
+            "query": matches.query,
+            "index_name": fields["index_name"],
+        }
         return Response(IndexFound(body).data)

@@ -118,19 +118,16 @@ class ReplyShown(AnswerShown):
     latency_ms = serializers.IntegerField()
 
     def to_representation(self, instance: Reply) -> dict[str, Any]:
-        shown = dict(AnswerShown(new_answer_record(instance.answered)).data)
-        return shown | {
-            "sources": Source(_sources(instance), many=True).data,
+        # Each cited passage once, the most similar first.
+        cited = {c.passage.chunk_id: c.passage for c in instance.answered.answer.citations}
+        passages = sorted(cited.values(), key=lambda passage: -passage.similarity)
+        return {
+            **AnswerShown(new_answer_record(instance.answered)).data,
+            "sources": Source(passages[:MAX_SOURCES], many=True).data,
             "session_id": str(instance.session_id),
             "timestamp": instance.timestamp.isoformat(),
             "latency_ms": instance.latency_ms,
         }
-
-
-def _sources(reply: Reply) -> list[Passage]:
-    """Return the cited passages, each once, most similar first."""
-    cited = {c.passage.chunk_id: c.passage for c in reply.answered.answer.citations}
-    return sorted(cited.values(), key=lambda passage: -passage.similarity)[:MAX_SOURCES]
 
 
 # A longer Last-Event-ID does not fit the database column.
@@ -176,8 +173,18 @@ class AskView(APIView):
     def post(self, request: Request) -> HttpResponseBase:
         form = self.form(data=request.data)
         form.is_valid(raise_exception=True)
-        given = form.validated_data
-        return _stream(given, route="ask") if given["stream"] else _ask(given)
+        fields = form.validated_data
+        if fields["stream"]:
+            return _stream(fields, route="ask")
+        Collection.objects.get_named(fields["collection"])
+        reply = ask_in_session(
+            fields["question"],
+            session=open_session(fields["session_id"]),
+            collection=fields["collection"],
+            selected_text=fields["selected_text"],
+            context=build_context(),
+        )
+        return Response(ReplyShown(reply).data)
 
 
 @endpoint(
@@ -248,32 +255,20 @@ class ChatEventsView(APIView):
         return _events(events, chat_id)
 
 
-def _ask(given: dict[str, Any]) -> Response:
-    Collection.objects.get_named(given["collection"])
-    reply = ask_in_session(
-        given["question"],
-        session=open_session(given["session_id"]),
-        collection=given["collection"],
-        selected_text=given["selected_text"],
-        context=build_context(),
-    )
-    return Response(ReplyShown(reply).data)
-
-
-def _stream(given: dict[str, Any], *, route: str) -> StreamingHttpResponse:
+def _stream(fields: dict[str, Any], *, route: str) -> StreamingHttpResponse:
     # The view's thread lives as long as the stream; its database connection does not.
     with opening_slot():
         chat = ChatRequest(
-            question=given["question"],
-            collection=Collection.objects.get_named(given["collection"]).qualified_name,
-            context=build_context(api_key=given.get("api_key", "")),
-            context_tokens=given.get("context_window", CONTEXT_TOKENS),
-            selected_text=given.get("selected_text", ""),
-            tags=normalize_tags(given.get("tags", [])),
+            question=fields["question"],
+            collection=Collection.objects.get_named(fields["collection"]).qualified_name,
+            context=build_context(api_key=fields.get("api_key", "")),
+            context_tokens=fields.get("context_window", CONTEXT_TOKENS),
+            selected_text=fields.get("selected_text", ""),
+            tags=normalize_tags(fields.get("tags", [])),
             route=route,
-            includes_steps=given.get("steps", False),
+            includes_steps=fields.get("steps", False),
         )
-        stream, _ = open_stream(given["session_id"], keep=given.get("keep", False))
+        stream, _ = open_stream(fields["session_id"], keep=fields.get("keep", False))
     return _events(stream_answer(chat, stream), stream.pk)
 
 

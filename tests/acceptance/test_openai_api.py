@@ -194,7 +194,7 @@ def test_a_failing_model_is_an_event_of_the_stream(
     def fail(*args: Any, **kwargs: Any) -> None:
         raise BackendUnavailable("The model does not answer.")
 
-    monkeypatch.setattr("qa.api.openai.chat_answers.answer_question", fail)
+    monkeypatch.setattr("qa.api.openai.replies.answer_question", fail)
     assert chat(api).status_code == 503
     with pytest.warns(Warning, match="asynchronous iterators"):
         body = b"".join(chat(api, stream=True)).decode()

@@ -191,7 +191,7 @@ def test_a_failing_model_ends_the_stream_as_failed(
     def fail(*args: Any, **kwargs: Any) -> None:
         raise BackendUnavailable("The model does not answer.")
 
-    monkeypatch.setattr("qa.api.openai.chat_answers.answer_question", fail)
+    monkeypatch.setattr("qa.api.openai.replies.answer_question", fail)
     body = {"model": MODEL, "input": "Who built it?"}
     assert api.post("/v1/responses", body, format="json").status_code == 503
     reply: Any = api.post("/v1/responses", {**body, "stream": True}, format="json")

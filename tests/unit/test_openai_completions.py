@@ -3,9 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from qa.api.openai.chat_answers import Reply
-from qa.api.openai.completions import Completion, part_deltas
-from qa.api.openai.reply_text import annotate
+from qa.api.openai.chat_completions import Completion, part_deltas
+from qa.api.openai.replies import AnnotatedReply, annotate
 from qa.notices import GREETING, NOTHING_NEAR
 from qa.types import Answer, Citation, Passage
 from tests.support.documents import (
@@ -29,16 +28,16 @@ def cited(start: int, end: int) -> Citation:
 def shown(*citations: Citation) -> tuple[str, list[str]]:
     """The content, and the parts of it that its annotations point at."""
     said = reply(Answer("q", TEXT, 0.9, citations))
-    return said.text, [said.text[cited.start : cited.end] for cited in said.cited]
+    return said.text, [said.text[cited.start : cited.end] for cited in said.citations]
 
 
-def reply(answer: Answer) -> Reply:
-    return Reply("a", tuple(annotate(record_of(answer))), 0, 0)
+def reply(answer: Answer) -> AnnotatedReply:
+    return AnnotatedReply("a", tuple(annotate(record_of(answer))), 0, 0)
 
 
 def message_of(answer: Answer) -> dict[str, Any]:
     """The message of a whole completion."""
-    whole = Completion("id", 0, "pkb/default").whole(reply(answer))
+    whole = Completion("id", "pkb/default").whole(reply(answer))
     return dict(whole["choices"][0]["message"])
 
 
@@ -69,9 +68,9 @@ def test_annotations_name_document_and_quote() -> None:
 def test_an_abstention_says_so_and_cites_nothing() -> None:
     abstained = replace(UNSURE_ANSWER, is_unsure=False)
     (piece,) = annotate(record_of(abstained))
-    assert (piece.text, piece.cited) == (NOTHING_NEAR, None)
+    assert (piece.text, piece.citation) == (NOTHING_NEAR, None)
     (piece,) = annotate(record_of(replace(abstained, intent="greeting")))
-    assert (piece.text, piece.cited) == (GREETING, None)
+    assert (piece.text, piece.citation) == (GREETING, None)
 
 
 def test_what_is_not_answered_of_a_question_is_said_behind_the_answer() -> None:

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from qa.api.openai.chat_answers import find_question, read_history
-from qa.api.openai.reply_text import annotate
+from qa.api.openai.replies import annotate, read_conversation
 from qa.notices import GREETING, NOTHING_NEAR, UNNAMED
 from qa.types import Exchange
 from tests.support.documents import UNSURE_ANSWER, record_of
@@ -27,11 +26,13 @@ def test_the_last_user_message_is_the_question_and_the_others_are_history() -> N
         says("user", "Where is it?"),
         says("assistant", "The reply to be gone on with."),
     ]
-    assert find_question(messages) == "Where is it?"
-    assert read_history(messages) == [
-        Exchange(TALL, TALL, "It is 31 metres tall. [1]"),
-        Exchange("And who built it?", "Who built the lighthouse at Bavoke?", ""),
-    ]
+    assert read_conversation(messages) == (
+        "Where is it?",
+        [
+            Exchange(TALL, TALL, "It is 31 metres tall. [1]"),
+            Exchange("And who built it?", "Who built the lighthouse at Bavoke?", ""),
+        ],
+    )
 
 
 UNSURE_REPLY = "".join(part.text for part in annotate(record_of(UNSURE_ANSWER)))
@@ -43,13 +44,13 @@ UNSURE_REPLY = "".join(part.text for part in annotate(record_of(UNSURE_ANSWER)))
 )
 def test_a_reply_that_claims_nothing_is_no_answer(reply: str) -> None:
     messages = [says("user", TALL), says("assistant", reply), says("user", "And who built it?")]
-    assert read_history(messages) == [Exchange(TALL, TALL, "")]
+    assert read_conversation(messages) == ("And who built it?", [Exchange(TALL, TALL, "")])
 
 
 def test_three_exchanges_keep_a_topic_that_came_before_them() -> None:
     follow_ups = ["And who built it?", "And when?", "And why?"]
     messages = [says("user", each) for each in [TALL, *follow_ups, "And for whom?"]]
-    history = read_history(messages)
+    _, history = read_conversation(messages)
     assert [past.question for past in history] == follow_ups
     assert "lighthouse at Bavoke" in history[-1].searched
 
@@ -62,7 +63,7 @@ def test_what_says_nothing_or_too_much_is_left_out() -> None:
         says("user", None),
         says("user", "And who built it?"),
     ]
-    (past,) = read_history(messages)
+    _, (past,) = read_conversation(messages)
     assert past.question == TALL
     assert past.answer.startswith("word ")
     assert len(past.answer) == 2_000

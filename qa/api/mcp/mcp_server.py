@@ -86,10 +86,10 @@ def as_tool(act: Callable[Parameters, Returned]) -> Callable[Parameters, Returne
         try:
             return act(*args, **kwargs)
         except (PkbError, DatabaseError) as exc:
-            told = translate_error(exc)
-            if told is None:
+            error = translate_error(exc)
+            if error is None:
                 raise
-            raise ToolError(str(told) or told.title) from exc
+            raise ToolError(str(error) or error.title) from exc
         finally:
             connections.close_all()
 

@@ -19,7 +19,7 @@ from qa.context import build_context
 from qa.grounding.disagreement import describe_disagreement
 from qa.notices import UNANSWERED, UNSURE
 from qa.search_passages import search_passages
-from qa.types import Passage, Query
+from qa.types import Query
 
 
 class Result(TypedDict):
@@ -49,7 +49,7 @@ class IngestedText(TypedDict):
 
 
 RESULT_COUNT = 10
-# Most characters to give a model at once; a document may be 200 times as long.
+# Characters to give a model at once; a document may be 200 times as long.
 MAX_FETCHED_CHARS = 100_000
 
 
@@ -60,14 +60,23 @@ def find_results(query: str, *, collection: str) -> Results:
         CollectionNotFound: There is no collection of this name.
         BackendError: A model failed.
     """
-    found = search_passages(
+    matches = search_passages(
         Query(query, collection=collection, k=RESULT_COUNT),
         mode="hybrid",
         threshold=0.0,
         rerank=True,
         context=build_context(),
     )
-    return {"results": [_as_result(passage) for passage in found.results]}
+    return {
+        "results": [
+            {
+                "id": passage.chunk_id,
+                "title": " > ".join(dict.fromkeys((passage.name, *passage.heading_path))),
+                "url": _public_url(passage.source_uri, passage.document_id),
+            }
+            for passage in matches.results
+        ]
+    }
 
 
 def fetch_text(key: str) -> Fetched:
@@ -76,10 +85,14 @@ def fetch_text(key: str) -> Fetched:
     Raises:
         DocumentNotFound: There is no such chunk or document.
     """
-    chunk = Chunk.objects.shown().select_related("document").filter(pk=_as_uuid(key)).first()
+    try:
+        uuid = UUID(key)
+    except ValueError as exc:
+        raise DocumentNotFound(f"{key!r} is not an id.") from exc
+    chunk = Chunk.objects.shown().select_related("document").filter(pk=uuid).first()
     if chunk is not None:
         return _fetched_chunk(chunk)
-    document = Document.objects.stored().filter(pk=_as_uuid(key)).first()
+    document = Document.objects.stored().filter(pk=uuid).first()
     if document is not None:
         return _fetched_document(document)
     raise DocumentNotFound(f"There is no passage or document {key!r}.")
@@ -109,22 +122,6 @@ def _format_quotes(lead: str, quotes: Sequence[QuoteRecord]) -> str:
         place = ", ".join(filter(None, [title, quote.document_date, url]))
         lines.append(f'[{number}] "{quote.whole_text}" ({place})')
     return "\n".join(lines)
-
-
-def _as_uuid(key: str) -> UUID:
-    try:
-        return UUID(key)
-    except ValueError as exc:
-        raise DocumentNotFound(f"{key!r} is not an id.") from exc
-
-
-def _as_result(passage: Passage) -> Result:
-    path = dict.fromkeys((passage.name, *passage.heading_path))
-    return {
-        "id": passage.chunk_id,
-        "title": " > ".join(path),
-        "url": _public_url(passage.source_uri, passage.document_id),
-    }
 
 
 def _fetched_chunk(chunk: Chunk) -> Fetched:

@@ -49,8 +49,8 @@ class _Named:
     async def __call__(self, message: Any) -> None:
         if message["type"] == "http.response.start":
             log.info("request_finished", request=self._request, code=message["status"])
-            named = (b"x-request-id", self._request_id.encode())
-            message = {**message, "headers": [*message.get("headers", ()), named]}
+            header = (b"x-request-id", self._request_id.encode())
+            message = {**message, "headers": [*message.get("headers", ()), header]}
         await self._send(message)
 
 
@@ -129,7 +129,8 @@ def _new_manager(server: Any) -> Any:
 
 def _find_refusal(method: str, headers: dict[str, str]) -> tuple[int, str] | None:
     """Return status and detail if a page of another site sent this, or the method is wrong."""
-    if not _is_ours(headers.get("host", "")):
+    domain, _ = split_domain_port(headers.get("host", ""))
+    if not (domain and validate_host(domain, settings.ALLOWED_HOSTS)):
         return 421, "This host is not in ALLOWED_HOSTS."
     if is_cross_origin(
         origin=headers.get("origin"),
@@ -142,19 +143,13 @@ def _find_refusal(method: str, headers: dict[str, str]) -> tuple[int, str] | Non
     return None
 
 
-def _is_ours(host: str) -> bool:
-    domain, _ = split_domain_port(host)
-    return bool(domain) and validate_host(domain, settings.ALLOWED_HOSTS)
-
-
 async def _send_problem(
     send: Any, status: int, detail: str, *, challenge: str | None = None
 ) -> None:
-    known = HTTPStatus(status)
-    code = known.name.lower()
+    http_status = HTTPStatus(status)
     body = {
-        "type": "about:blank", "title": known.phrase, "status": status, "detail": detail,
-        "error": code, "status_code": status,
+        "type": "about:blank", "title": http_status.phrase, "status": status, "detail": detail,
+        "error": http_status.name.lower(), "status_code": status,
     }  # fmt: skip
     headers = [(b"content-type", PROBLEM_TYPE), (b"allow", b"POST")]
     if challenge:

@@ -1,34 +1,118 @@
-"""Rerank the texts of a request by relevance to a query."""
+"""Endpoint in Cohere's format that ranks the texts of a request by relevance to a query."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any, ClassVar
+from uuid import uuid4
 
 import numpy as np
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.fields import empty
+from rest_framework.request import Request
+from rest_framework.response import Response
 
-from corpus.errors import ModelNotFound
+from corpus.access.principal import Scope
+from corpus.api.fields import StrictBooleanField, StrictCharField, StrictIntegerField
+from corpus.endpoints import EXAMPLE_TEXT, Cost, Endpoint, endpoint
+from corpus.errors import Errors, ModelNotFound
+from qa.api.openai.base_view import OpenAIView
+from qa.api.openai.fields import MAX_QUESTION_CHARS, MAX_TEXT_CHARS, TEXT_SCHEMA, check_size
 from qa.grounding.confidence import sigmoid
 from qa.search.rerankers import get_reranker
 
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """A text with its ``relevance`` in [0, 1]; higher is better."""
-
-    index: int
-    text: str
-    relevance: float
+MAX_DOCUMENTS = 1_000
 
 
-def rank_texts(query: str, texts: Sequence[str], *, model: str = "") -> list[Ranked]:
-    """Return all texts, best first; ties keep their order.
+@extend_schema_field(
+    {
+        "oneOf": [
+            TEXT_SCHEMA,
+            {"type": "object", "required": ["text"], "properties": {"text": TEXT_SCHEMA}},
+        ]
+    }
+)
+class RerankDocument(StrictCharField):
+    """A text, or an object with the field ``text``."""
 
-    Raises:
-        ModelNotFound: ``model`` is given and is not the configured reranker.
-        BackendError: The model failed.
-    """
-    reranker = get_reranker()
-    if model and model != reranker.name:
-        raise ModelNotFound(f"There is no reranker {model!r}. Available: {reranker.name!r}.")
-    raw = reranker.score(query, texts)
-    order = np.argsort(-raw, kind="stable")
-    return [Ranked(int(index), texts[index], sigmoid(float(raw[index]))) for index in order]
+    def run_validation(self, data: Any = empty) -> str:
+        if isinstance(data, dict) and isinstance(data.get("text"), str):
+            data = data["text"]
+        text = str(super().run_validation(data))
+        if not text.strip():
+            self.fail("blank")
+        return text
+
+
+class RerankInput(serializers.Serializer[Any]):
+    query = StrictCharField(max_length=MAX_QUESTION_CHARS)
+    documents = serializers.ListField(
+        child=RerankDocument(max_length=MAX_TEXT_CHARS, trim_whitespace=False),
+        min_length=1,
+        max_length=MAX_DOCUMENTS,
+    )
+    top_n = StrictIntegerField(min_value=1, required=False, allow_null=True)
+    return_documents = StrictBooleanField(default=False, allow_null=True)
+    model = StrictCharField(max_length=200, required=False, allow_null=True)
+
+    def validate_documents(self, texts: list[str]) -> list[str]:
+        return check_size(texts)
+
+
+class RankedText(serializers.Serializer[Any]):
+    text = serializers.CharField()
+
+
+class RerankResult(serializers.Serializer[Any]):
+    index = serializers.IntegerField()
+    relevance_score = serializers.FloatField(min_value=0, max_value=1)
+    document = RankedText(required=False)
+
+
+class ApiVersion(serializers.Serializer[Any]):
+    version = serializers.CharField()
+
+
+class RerankMeta(serializers.Serializer[Any]):
+    api_version = ApiVersion()
+
+
+class RerankOutput(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    results = RerankResult(many=True)
+    meta = RerankMeta()
+
+
+@endpoint(
+    POST=Endpoint(
+        "rerank",
+        tag="OpenAI",
+        summary="Rerank texts by a query",
+        scope=Scope.READ,
+        cost=Cost.ENCODE,
+        example={"query": "lighthouse", "documents": ["A bakery opens at five.", EXAMPLE_TEXT]},
+    )
+)
+class RerankView(OpenAIView):
+    """Rank texts by relevance to a query."""
+
+    errors: ClassVar[Errors] = {"post": [ModelNotFound]}
+
+    @extend_schema(request=RerankInput, responses={200: RerankOutput})
+    def post(self, request: Request) -> Response:
+        form = RerankInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        fields = form.validated_data
+        reranker, model = get_reranker(), fields.get("model")
+        if model and model != reranker.name:
+            raise ModelNotFound(f"There is no reranker {model!r}. Available: {reranker.name!r}.")
+        texts = fields["documents"]
+        scores = reranker.score(fields["query"], texts)
+        # Best first; ties keep their order.
+        order = np.argsort(-scores, kind="stable")[: fields.get("top_n")]
+        results: list[dict[str, Any]] = [
+            {"index": int(index), "relevance_score": sigmoid(float(scores[index]))}
+            for index in order
+        ]
+        if fields["return_documents"]:
+            results = [{**each, "document": {"text": texts[each["index"]]}} for each in results]
+        meta = {"api_version": {"version": "2"}}
+        return Response({"id": str(uuid4()), "results": results, "meta": meta})

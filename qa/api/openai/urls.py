@@ -1,14 +1,17 @@
 from django.urls import path, re_path
 
-from qa.api.openai import views
-from qa.api.openai.responses.response_views import ResponsesView
-from qa.api.openai.vector_stores.store_views import StoreSearchView, StoresView, StoreView
+from qa.api.openai.chat_completions import ChatCompletionsView
+from qa.api.openai.embeddings import EmbeddingsView
+from qa.api.openai.rerank import RerankView
+from qa.api.openai.responses import ResponsesView
+from qa.api.openai.served_models import ModelsView, ModelView
+from qa.api.openai.vector_stores import StoreSearchView, StoresView, StoreView
 
 urlpatterns = [
-    path("models", views.ModelsView.as_view(), name="openai_models"),
+    path("models", ModelsView.as_view(), name="openai_models"),
     # Any id at all, line breaks too: what is not there is then OpenAI's 404.
-    re_path(r"^models/(?P<model>[\s\S]+)$", views.ModelView.as_view(), name="openai_model"),
-    path("chat/completions", views.ChatCompletionsView.as_view(), name="openai_chat"),
+    re_path(r"^models/(?P<model>[\s\S]+)$", ModelView.as_view(), name="openai_model"),
+    path("chat/completions", ChatCompletionsView.as_view(), name="openai_chat"),
     path("responses", ResponsesView.as_view(), name="openai_responses"),
     path("vector_stores", StoresView.as_view(), name="openai_vector_stores"),
     re_path(
@@ -21,6 +24,6 @@ urlpatterns = [
         StoreView.as_view(),
         name="openai_vector_store",
     ),
-    path("embeddings", views.EmbeddingsView.as_view(), name="openai_embeddings"),
-    path("rerank", views.RerankView.as_view(), name="openai_rerank"),
+    path("embeddings", EmbeddingsView.as_view(), name="openai_embeddings"),
+    path("rerank", RerankView.as_view(), name="openai_rerank"),
 ]

@@ -1,0 +1,80 @@
+"""Fields that the bodies of several /v1 endpoints share; fields without effect are left out."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from django.conf import settings
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from corpus.api.fields import StrictCharField
+
+MAX_QUESTION_CHARS = 2_000
+MAX_MESSAGES = 1_000
+MAX_TEXT_CHARS = 200_000
+
+TEXT_SCHEMA = {"type": "string", "minLength": 1, "pattern": r"\S", "maxLength": MAX_TEXT_CHARS}
+_PART = {
+    "type": "object",
+    "required": ["type", "text"],
+    "properties": {"type": {"type": "string", "enum": ["text"]}, "text": {"type": "string"}},
+}
+
+
+def always(value: str) -> serializers.CharField:
+    """Return a field of responses that has one constant value."""
+    decorate = extend_schema_field({"type": "string", "const": value})
+    return decorate(serializers.CharField())  # type: ignore[type-var]
+
+
+@extend_schema_field(
+    {"oneOf": [{"type": "string"}, {"type": "array", "items": _PART}, {"type": "null"}]}
+)
+class MessageContent(serializers.Field[str, Any, Any, Any]):
+    """The text of a message: a string, or a list of text parts that are joined."""
+
+    part_types: ClassVar[Sequence[str]] = ("text",)
+    default_error_messages = {
+        "shape": "A string, or a list of parts.",
+        "part": "Only parts {{type: {type}, text}} can be read.",
+    }
+
+    def to_internal_value(self, data: Any) -> str:
+        if isinstance(data, str):
+            return data
+        if not isinstance(data, list):
+            self.fail("shape")
+        return "\n".join(self._text_of(part) for part in data)
+
+    def _text_of(self, part: Any) -> str:
+        is_text = isinstance(part, dict) and part.get("type") in self.part_types
+        text = part.get("text") if is_text else None
+        if not isinstance(text, str):
+            self.fail("part", type=self.part_types[0])
+        return text
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
+def check_messages(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Reject messages without a question or with too long a one; trim the question."""
+    asked = [at for at, message in enumerate(messages) if message["role"] == "user"]
+    said = (messages[asked[-1]].get("content") or "") if asked else ""
+    if not said.strip():
+        raise serializers.ValidationError("Must contain a user message with a question.")
+    question = StrictCharField(max_length=MAX_QUESTION_CHARS).run_validation(said)
+    return [
+        {**message, "content": question} if at == asked[-1] else message
+        for at, message in enumerate(messages)
+    ]
+
+
+def check_size(texts: list[str]) -> list[str]:
+    """Reject requests that would occupy the models for minutes."""
+    most = settings.PKB_MODEL_INPUT_CHARS
+    if (count := sum(map(len, texts))) > most:
+        raise serializers.ValidationError(
+            f"{count:,} characters; at most {most:,} are allowed. Send several requests."
+        )
+    return texts

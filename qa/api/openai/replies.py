@@ -1,0 +1,165 @@
+"""Replies to the last question of a conversation: an answer's text with citation markers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+
+from corpus.embedders import get_embedder
+from corpus.models import Collection
+from qa.answer_question import answer_question
+from qa.answer_record import AnswerRecord, QuoteRecord, new_answer_record
+from qa.api.openai.fields import MAX_QUESTION_CHARS
+from qa.context import build_context
+from qa.grounding.disagreement import describe_disagreement
+from qa.intent import complete_follow_up
+from qa.notices import UNANSWERED, UNSURE, is_notice
+from qa.sessions import CONTEXT_MESSAGES, CONTEXT_TOKENS, trim_history
+from qa.types import Exchange
+
+Messages = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class CitedSpan:
+    """The slice ``start:end`` of a reply's text and the quote that supports it."""
+
+    quote: QuoteRecord
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyPart:
+    """A piece of a reply's text that ends with its cited part, if any."""
+
+    text: str
+    citation: CitedSpan | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedReply:
+    """The annotated text of an answer, and its token counts."""
+
+    answer_id: str
+    parts: tuple[ReplyPart, ...]
+    prompt_tokens: int
+    completion_tokens: int
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.parts)
+
+    @property
+    def citations(self) -> list[CitedSpan]:
+        return [part.citation for part in self.parts if part.citation]
+
+
+def answer_messages(messages: Messages, *, collection: Collection, route: str) -> AnnotatedReply:
+    """Answer the last question; tokens are counted by the embedding model's tokenizer.
+
+    Args:
+        route: The endpoint's name in metrics.
+
+    Raises:
+        BackendError: A model failed and there is no fallback.
+    """
+    question, history = read_conversation(messages)
+    answered = answer_question(
+        question,
+        collection=collection.qualified_name,
+        k=settings.PKB_RETRIEVAL_K,
+        context=build_context(),
+        route=route,
+        history=history,
+    )
+    parts = tuple(annotate(new_answer_record(answered)))
+    text = "".join(part.text for part in parts)
+    prompt, completion = get_embedder(collection.embedding_model).count_tokens([question, text])
+    return AnnotatedReply(answered.id, parts, prompt, completion)
+
+
+def read_conversation(messages: Messages) -> tuple[str, list[Exchange]]:
+    """Return the last user message, and the last exchanges before it, oldest first."""
+    last = max(at for at, message in enumerate(messages) if message["role"] == "user")
+    pairs: list[tuple[str, str]] = []
+    for message in messages[:last]:
+        content = (message.get("content") or "").strip()
+        if message["role"] == "user" and 0 < len(content) <= MAX_QUESTION_CHARS:
+            pairs.append((content, ""))
+        elif message["role"] == "assistant" and pairs and not is_notice(content):
+            pairs[-1] = (pairs[-1][0], content[:MAX_QUESTION_CHARS])
+    exchanges: list[Exchange] = []
+    for question, answer in pairs:
+        exchanges.append(Exchange(question, complete_follow_up(question, exchanges), answer))
+    latest_first = list(reversed(exchanges[-CONTEXT_MESSAGES:]))
+    history = list(reversed(trim_history(latest_first, CONTEXT_TOKENS)))
+    return str(messages[last]["content"]), history
+
+
+def annotate(answer: AnswerRecord) -> list[ReplyPart]:
+    """Split the answer after each cited part and add a marker there: ``[1]`` is the first.
+
+    Quotes of disagreeing documents follow the answer. Without an answer, the closest passages are
+    quoted, if there are any.
+    """
+    # OpenAI's format has no abstention: it is put in words, which the history recognizes.
+    if answer.notice is not None:
+        return [ReplyPart(answer.notice)]
+    if answer.kind == "unsure":
+        return list(_list_quotes(UNSURE, answer.closest, is_whole=True))
+    parts = list(_mark_citations(answer))
+    parts += [ReplyPart(f"\n\n{UNANSWERED} {part}") for part in answer.unanswered]
+    if answer.disagreement:
+        lead = describe_disagreement(citation.document_date or "" for citation in answer.citations)
+        parts += _list_quotes(
+            f"\n\n{lead}",
+            answer.disagreement,
+            is_whole=False,
+            at=sum(len(part.text) for part in parts),
+            first=len(answer.citations) + 1,
+        )
+    return parts
+
+
+def _mark_citations(answer: AnswerRecord) -> Iterator[ReplyPart]:
+    citations = sorted(answer.citations, key=lambda citation: citation.answer_end)
+    markers = [f" [{number}]" for number in range(1, len(citations) + 1)]
+    at = 0
+    for citation, marker in zip(citations, markers, strict=True):
+        # Shift the cited part by the markers before it.
+        start = citation.answer_start + sum(
+            len(earlier)
+            for other, earlier in zip(citations, markers, strict=True)
+            if other.answer_end <= citation.answer_start
+        )
+        end = start + citation.answer_end - citation.answer_start
+        text = answer.text[at : citation.answer_end] + marker
+        yield ReplyPart(text, CitedSpan(citation, start, end))
+        at = citation.answer_end
+    if rest := answer.text[at:]:
+        yield ReplyPart(rest)
+
+
+def _list_quotes(
+    lead: str, quotes: Sequence[QuoteRecord], *, is_whole: bool, at: int = 0, first: int = 1
+) -> Iterator[ReplyPart]:
+    """Quote after ``lead``: whole passages in paragraphs, or spans with their dates in lines.
+
+    Args:
+        at: Where the lead starts in the reply.
+        first: The number of the first quote.
+    """
+    yield ReplyPart(lead)
+    at += len(lead)
+    for number, quote in enumerate(quotes, start=first):
+        gap, text, note = "\n", quote.quote, ""
+        if is_whole:
+            gap, text = "\n\n", quote.whole_text
+        elif quote.document_date:
+            note = f" ({quote.document_date})"
+        start = at + len(gap)
+        part = f"{gap}{text} [{number}]{note}"
+        yield ReplyPart(part, CitedSpan(quote, start, start + len(text)))
+        at += len(part)

@@ -1,1 +1,0 @@
-"""Endpoint compatible with OpenAI's responses API."""

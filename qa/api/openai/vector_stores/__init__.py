@@ -1,1 +1,0 @@
-"""Endpoints that list and search collections as OpenAI's vector stores."""
