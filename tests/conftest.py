@@ -19,13 +19,13 @@ from django.db.models.signals import post_migrate
 from django.test import override_settings
 from hypothesis import settings as hypothesis_settings
 from procrastinate.contrib.django.models import ProcrastinateJob
-from rest_framework.test import APIClient
 from xdist.scheduler import LoadFileScheduling
 
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.vector_index import ensure_vector_index
 from tests.support import drawing
+from tests.support.client import Api
 from tests.support.documents import Ingest, ingest_text_of
 from tests.support.processes import template
 
@@ -169,9 +169,8 @@ def content_types_forgotten() -> None:
 
 
 @pytest.fixture
-def api() -> APIClient:
-    """A client that answers 500 instead of raising, as the server does."""
-    return APIClient(raise_request_exception=False)
+def api() -> Api:
+    return Api()
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,6 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
-from rest_framework.test import APIClient
 
 from accounts.keys import create_key, revoke_key
 from accounts.models import ApiKey
@@ -24,6 +23,7 @@ from corpus.models import Collection, Job
 from pkb.http.endpoint_lookup import list_operations
 from qa.api.mcp.mcp_server import build_server
 from qa.api.mcp.transport import admit_agent, serve_mcp
+from tests.support.client import Api
 
 pytestmark = pytest.mark.django_db
 
@@ -45,7 +45,7 @@ INGEST = {
 ELSEWHERE: dict[str, Any] = {"REMOTE_ADDR": "192.0.2.7"}
 MakeKey = Callable[..., str]
 # One for all: each would load the middleware anew.
-CALLER = APIClient(raise_request_exception=False)
+CALLER = Api()
 
 
 @pytest.fixture(autouse=True)
@@ -145,7 +145,7 @@ def test_a_key_does_no_more_than_its_user_may(key: MakeKey, ida: Any) -> None:
 
 def test_a_key_is_taken_in_either_header_and_no_other_way(key: MakeKey) -> None:
     one = key("read")
-    client = APIClient()
+    client = Api()
     assert client.get("/documents", headers={"X-API-Key": one}).status_code == 200
     for wrong in (f"Basic {one}", "Bearer", one, f"Bearer {one} {one}", f"Bearer {one[:-1]}"):
         reply = client.get("/documents", headers={"Authorization": wrong})
@@ -231,7 +231,7 @@ def test_a_session_reads_and_writes_the_api_with_the_token_of_its_pages(otto: An
     assert client.get("/metrics", **ELSEWHERE).status_code == 403
 
 
-def test_strangers_hear_that_it_lives_and_no_more(api: APIClient, key: MakeKey) -> None:
+def test_strangers_hear_that_it_lives_and_no_more(api: Api, key: MakeKey) -> None:
     assert set(api.get("/health").json()) == {"status"}
     assert "X-Pkb-Installation" not in api.get("/ready")
     wrong = {"Authorization": "Bearer wrong"}
@@ -240,24 +240,24 @@ def test_strangers_hear_that_it_lives_and_no_more(api: APIClient, key: MakeKey) 
     assert len(api.get("/health", headers=known).json()) == 8
 
 
-def test_metrics_are_collected_from_this_machine_itself(api: APIClient) -> None:
+def test_metrics_are_collected_from_this_machine_itself(api: Api) -> None:
     assert api.get("/metrics").status_code == 200
     assert api.get("/metrics", headers={"X-Forwarded-For": "192.0.2.7"}).status_code == 401
     assert api.get("/metrics", **ELSEWHERE).status_code == 401
 
 
 def test_a_job_remembers_who_made_it(
-    api: APIClient, key: MakeKey, ida: Any, settings: Any, tmp_path: Path
+    api: Api, key: MakeKey, ida: Any, settings: Any, tmp_path: Path
 ) -> None:
     settings.PKB_INGEST_ROOTS = [tmp_path]
     body = {"directory_path": str(tmp_path), "index_name": "default"}
     api.credentials(HTTP_AUTHORIZATION=f"Bearer {key('ingest')}")
-    assert api.post("/encode_batch", body, format="json").status_code == 202
+    assert api.post("/encode_batch", body).status_code == 202
     assert Job.objects.get().made_by == ida
 
 
 def test_who_acts_is_known_within_a_request_and_not_after(
-    api: APIClient, key: MakeKey, ida: Any, monkeypatch: pytest.MonkeyPatch
+    api: Api, key: MakeKey, ida: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Principal] = []
     monkeypatch.setattr("pkb.health.count_stored", lambda: seen.append(current_principal()))

@@ -12,11 +12,11 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
-from rest_framework.test import APIClient
 
 from corpus.models import Chunk, Collection, Document, Embedding, Job, JobItem
 from evaluation.models import Question
 from qa.models import Answer, Session
+from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest, long_text
 
 pytestmark = pytest.mark.django_db
@@ -43,7 +43,7 @@ def stored(ingest: Ingest) -> Any:
     ],
 )
 def test_each_list_shows_its_rows(
-    admin_client: Client, api: APIClient, stored: Any, name: str, shown: str
+    admin_client: Client, api: Api, stored: Any, name: str, shown: str
 ) -> None:
     api.get("/answer", {"q": LIGHTHOUSE_QUESTION})
     page = admin_client.get(reverse(f"admin:{name}_changelist"))
@@ -139,9 +139,7 @@ def test_documents_are_exported_with_their_text(admin_client: Client, stored: An
     assert exported["text"].endswith("was built by Orsolya Quill.")
 
 
-def test_documents_and_answers_are_linked(
-    admin_client: Client, api: APIClient, stored: Any
-) -> None:
+def test_documents_and_answers_are_linked(admin_client: Client, api: Api, stored: Any) -> None:
     api.get("/answer", {"q": LIGHTHOUSE_QUESTION})
     document_url = reverse("admin:corpus_document_change", args=[stored.document_id])
     page = admin_client.get(document_url).content.decode()
@@ -272,9 +270,9 @@ def test_the_fate_of_each_statement_of_a_draft_is_shown(
 
 
 def test_conversations_are_called_by_their_first_question(
-    admin_client: Client, api: APIClient, stored: Any
+    admin_client: Client, api: Api, stored: Any
 ) -> None:
-    api.post("/ask", {"question": LIGHTHOUSE_QUESTION}, format="json")
+    api.post("/ask", {"question": LIGHTHOUSE_QUESTION})
     assert LIGHTHOUSE_QUESTION in listed(admin_client, "qa_session")
 
 

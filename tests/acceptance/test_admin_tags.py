@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
-from rest_framework.test import APIClient
 
 from corpus.invariants import find_violations
 from corpus.models import ChunkTag, Document, Tag
+from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 pytestmark = pytest.mark.django_db
@@ -39,10 +39,10 @@ def documents(ingest: Ingest) -> list[str]:
     ]
 
 
-def found(api: APIClient, tag: str) -> set[str]:
+def found(api: Api, tag: str) -> set[str]:
     """The documents that a search by the tag finds."""
     asked = {"query": LIGHTHOUSE_QUESTION, "tags": [tag], "top_k": 50}
-    reply = api.post("/search", asked, format="json").json()
+    reply = api.post("/search", asked).json()
     assert list(find_violations()) == []
     return {each["document_id"] for each in reply["results"]}
 
@@ -62,7 +62,7 @@ def test_tags_are_listed_with_their_counts_and_lead_to_their_documents(
 
 
 def test_a_renamed_tag_is_found_by_its_new_name(
-    admin_client: Client, api: APIClient, documents: list[str]
+    admin_client: Client, api: Api, documents: list[str]
 ) -> None:
     url = reverse("admin:corpus_tag_change", args=[key_of("coast")])
     assert admin_client.post(url, {"name": " Sea  Side"}).status_code == 302
@@ -78,7 +78,7 @@ def test_a_tag_cannot_take_the_name_of_another(admin_client: Client, documents: 
 
 @pytest.mark.parametrize("into", ["shops", "places"], ids=["one of them", "a new one"])
 def test_merged_tags_are_found_by_the_one_that_is_left(
-    run: Run, api: APIClient, documents: list[str], into: str
+    run: Run, api: Api, documents: list[str], into: str
 ) -> None:
     run("tag", "merge", [key_of("coast"), key_of("shops"), key_of("towers")], into.upper())
     assert found(api, into) == set(documents)
@@ -86,22 +86,20 @@ def test_merged_tags_are_found_by_the_one_that_is_left(
     assert list(Tag.objects.values_list("name", flat=True)) == [into]
 
 
-def test_a_merge_leaves_the_tags_of_others(run: Run, api: APIClient, documents: list[str]) -> None:
+def test_a_merge_leaves_the_tags_of_others(run: Run, api: Api, documents: list[str]) -> None:
     run("tag", "merge", [key_of("coast")], "shops")
     assert found(api, "towers") == {documents[0]}
     assert found(api, "shops") == set(documents)
 
 
-def test_a_tag_is_put_on_documents_in_bulk(run: Run, api: APIClient, documents: list[str]) -> None:
+def test_a_tag_is_put_on_documents_in_bulk(run: Run, api: Api, documents: list[str]) -> None:
     page = run("document", "add_tag", documents, " Harbour")
     assert "2 documents now have the tag" in page
     assert found(api, "harbour") == set(documents)
     assert found(api, "coast") == {documents[0]}
 
 
-def test_a_tag_is_taken_off_documents_in_bulk(
-    run: Run, api: APIClient, documents: list[str]
-) -> None:
+def test_a_tag_is_taken_off_documents_in_bulk(run: Run, api: Api, documents: list[str]) -> None:
     assert "1 documents no longer have the tag" in run("document", "remove_tag", documents, "coast")
     assert found(api, "coast") == set()
     assert found(api, "towers") == {documents[0]}
@@ -134,7 +132,7 @@ def _views() -> Any:
 
 
 def test_a_deleted_tag_leaves_its_documents(
-    run: Run, admin_client: Client, api: APIClient, documents: list[str]
+    run: Run, admin_client: Client, api: Api, documents: list[str]
 ) -> None:
     url = reverse("admin:corpus_tag_delete", args=[key_of("coast")])
     admin_client.post(url, {"post": "yes"})

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.urls import reverse
-from rest_framework.test import APIClient
 
 from corpus.ingestion.submission import Attributes
 from corpus.models import Collection, Document
 from qa.configuration_hash import configuration_sha256
 from qa.models import Answer
 from qa.notices import GREETING, NOTHING_NEAR
+from tests.support.client import Api
 from tests.support.documents import (
     BAKERY,
     LIGHTHOUSE,
@@ -25,20 +25,18 @@ from tests.support.documents import (
 pytestmark = pytest.mark.django_db
 
 
-def ask(api: APIClient, question: str = LIGHTHOUSE_QUESTION, **params: Any) -> Any:
+def ask(api: Api, question: str = LIGHTHOUSE_QUESTION, **params: Any) -> Any:
     return api.get("/answer", {"q": question, **params})
 
 
-def search(api: APIClient, query: str, **body: Any) -> Any:
-    return api.post("/search", {"query": query, **body}, format="json")
+def search(api: Api, query: str, **body: Any) -> Any:
+    return api.post("/search", {"query": query, **body})
 
 
 @pytest.mark.bare_models
-def test_an_ingested_fact_is_answered_with_a_verbatim_citation(
-    api: APIClient, ingest: Ingest
-) -> None:
-    ingest(BAKERY)
-    stored = ingest(LIGHTHOUSE, title="Bavoke")
+def test_an_ingested_fact_is_answered_with_a_verbatim_citation(api: Api) -> None:
+    api.ingest(BAKERY)
+    stored = api.ingest(LIGHTHOUSE, title="Bavoke")
     answer = ask(api).json()
     assert not answer["abstained"]
     assert "Orsolya Quill" in answer["answer"]
@@ -53,8 +51,8 @@ def test_an_ingested_fact_is_answered_with_a_verbatim_citation(
         assert said == citation["quote"]
 
 
-def test_an_answer_is_kept_with_its_citations(api: APIClient, ingest: Ingest) -> None:
-    ingest(LIGHTHOUSE)
+def test_an_answer_is_kept_with_its_citations(api: Api) -> None:
+    api.ingest(LIGHTHOUSE)
     shown = ask(api).json()
     kept = Answer.objects.get(pk=shown["id"])
     assert kept.text == shown["answer"]
@@ -62,11 +60,9 @@ def test_an_answer_is_kept_with_its_citations(api: APIClient, ingest: Ingest) ->
     assert kept.configuration_sha256 == configuration_sha256(kept.embedding_model)
 
 
-def test_both_halves_of_a_question_are_answered_from_their_own_passages(
-    api: APIClient, ingest: Ingest
-) -> None:
-    ingest(LIGHTHOUSE, title="Bavoke")
-    ingest(BAKERY, title="Lindow")
+def test_both_halves_of_a_question_are_answered_from_their_own_passages(api: Api) -> None:
+    api.ingest(LIGHTHOUSE, title="Bavoke")
+    api.ingest(BAKERY, title="Lindow")
     answer = ask(api, "Who built the lighthouse at Bavoke and when does the bakery open?").json()
     assert (answer["kind"], answer["unanswered"]) == ("answer", [])
     assert "Orsolya Quill" in answer["answer"]
@@ -77,17 +73,17 @@ def test_both_halves_of_a_question_are_answered_from_their_own_passages(
         assert said == citation["quote"]
 
 
-def test_the_half_that_has_no_answer_is_named(api: APIClient, ingest: Ingest) -> None:
-    ingest(LIGHTHOUSE, title="Bavoke")
+def test_the_half_that_has_no_answer_is_named(api: Api) -> None:
+    api.ingest(LIGHTHOUSE, title="Bavoke")
     second = "What is the boiling point of tungsten?"
     answer = ask(api, f"{LIGHTHOUSE_QUESTION} {second}").json()
     assert "Orsolya Quill" in answer["answer"]
     assert answer["unanswered"] == [second]
 
 
-def test_the_parts_of_a_question_are_steps_of_their_own(api: APIClient, ingest: Ingest) -> None:
-    ingest(LIGHTHOUSE, title="Bavoke")
-    ingest(BAKERY, title="Lindow")
+def test_the_parts_of_a_question_are_steps_of_their_own(api: Api) -> None:
+    api.ingest(LIGHTHOUSE, title="Bavoke")
+    api.ingest(BAKERY, title="Lindow")
     answer = ask(api, "Who built the lighthouse at Bavoke and when does the bakery open?").json()
     steps = answer["debug"]["steps"]
     each = ["retrieve", "rerank", "read", "answer", "cite", "next_part"]
@@ -108,10 +104,8 @@ GUIDE = (
 )
 
 
-def test_a_document_is_summed_up_by_its_outline(
-    api: APIClient, collection: Collection, ingest: Ingest
-) -> None:
-    ingest(BAKERY, title="Lindow")
+def test_a_document_is_summed_up_by_its_outline(api: Api, collection: Collection) -> None:
+    api.ingest(BAKERY, title="Lindow")
     attributes = Attributes(title="Fire manual")
     ingest_file(GUIDE.encode(), filename="fire.md", collection=collection, attributes=attributes)
     answer = ask(api, "Summarise the fire manual").json()
@@ -125,31 +119,29 @@ def test_a_document_is_summed_up_by_its_outline(
         assert text[citation["start_char"] : citation["end_char"]] == citation["quote"]
 
 
-def test_without_headings_a_summary_is_how_the_document_begins(
-    api: APIClient, ingest: Ingest
-) -> None:
-    ingest(BAKERY, title="Lindow")
+def test_without_headings_a_summary_is_how_the_document_begins(api: Api) -> None:
+    api.ingest(BAKERY, title="Lindow")
     answer = ask(api, "What is this document about?").json()
     assert answer["answer"] == "The bakery in Lindow opens at five in the morning."
 
 
-def test_a_summary_of_what_is_not_there_is_no_summary(api: APIClient, ingest: Ingest) -> None:
-    ingest(BAKERY, title="Lindow")
+def test_a_summary_of_what_is_not_there_is_no_summary(api: Api) -> None:
+    api.ingest(BAKERY, title="Lindow")
     assert ask(api, "Summarise the quarterly report on tungsten").json()["kind"] != "answer"
 
 
-def test_a_greeting_is_not_looked_up(api: APIClient, ingest: Ingest) -> None:
-    ingest(BAKERY, title="Lindow")
+def test_a_greeting_is_not_looked_up(api: Api) -> None:
+    api.ingest(BAKERY, title="Lindow")
     answer = ask(api, "Hello!").json()
     assert (answer["kind"], answer["answer"], answer["closest"]) == ("abstained", "", [])
     assert answer["notice"] == GREETING
     assert [step["name"] for step in answer["debug"]["steps"]] == ["parse", "abstain"]
 
 
-def test_documents_that_disagree_are_both_shown(api: APIClient, ingest: Ingest) -> None:
-    ingest(LIGHTHOUSE, title="Bavoke")
+def test_documents_that_disagree_are_both_shown(api: Api) -> None:
+    api.ingest(LIGHTHOUSE, title="Bavoke")
     alone = ask(api).json()
-    ingest(LIGHTHOUSE.replace("Orsolya Quill", "Tamas Berg"), title="Coast")
+    api.ingest(LIGHTHOUSE.replace("Orsolya Quill", "Tamas Berg"), title="Coast")
     answer = ask(api).json()
     assert (alone["kind"], alone["disagreement"]) == ("answer", None)
     names = ["Orsolya Quill", "Tamas Berg"]
@@ -166,7 +158,7 @@ def test_documents_that_disagree_are_both_shown(api: APIClient, ingest: Ingest) 
 OF_2019, OF_2024 = (datetime(year, 5, 1, tzinfo=UTC) for year in (2019, 2024))
 
 
-def ask_of_two(api: APIClient, ingest: Ingest, *dates: datetime | None) -> dict[str, Any]:
+def ask_of_two(api: Api, ingest: Ingest, *dates: datetime | None) -> dict[str, Any]:
     """Who built it, where the first document says that Quill did, and the second that Berg did."""
     other = LIGHTHOUSE.replace("Orsolya Quill", "Tamas Berg")
     ingest(LIGHTHOUSE, title="Bavoke", user_created_at=dates[0])
@@ -183,7 +175,7 @@ def ask_of_two(api: APIClient, ingest: Ingest, *dates: datetime | None) -> dict[
     ],
 )
 def test_of_documents_that_disagree_the_newest_answers(
-    api: APIClient, ingest: Ingest, dates: tuple[datetime, datetime], newer: str, older: str
+    api: Api, ingest: Ingest, dates: tuple[datetime, datetime], newer: str, older: str
 ) -> None:
     answer = ask_of_two(api, ingest, *dates)
     (citation,), (other,) = answer["citations"], answer["disagreement"]
@@ -204,7 +196,7 @@ def test_of_documents_that_disagree_the_newest_answers(
 
 
 def test_of_documents_of_which_a_date_is_not_known_the_likeliest_answers(
-    api: APIClient, ingest: Ingest
+    api: Api, ingest: Ingest
 ) -> None:
     undated = ask_of_two(api, ingest, None, None)
     Document.objects.filter(title="Coast").update(user_created_at=OF_2024)
@@ -244,11 +236,9 @@ NONSENSE = [
 
 @pytest.mark.bare_models
 @pytest.mark.parametrize("question", NONSENSE)
-def test_what_the_documents_do_not_hold_is_not_answered(
-    api: APIClient, ingest: Ingest, question: str
-) -> None:
-    ingest(LIGHTHOUSE)
-    ingest(BAKERY)
+def test_what_the_documents_do_not_hold_is_not_answered(api: Api, question: str) -> None:
+    api.ingest(LIGHTHOUSE)
+    api.ingest(BAKERY)
     answer = ask(api, question).json()
     assert answer["abstained"] is True
     assert answer["answer"] == ""
@@ -256,11 +246,9 @@ def test_what_the_documents_do_not_hold_is_not_answered(
     assert answer["confidence"] < 0.5
 
 
-def test_of_a_question_far_from_all_documents_it_is_said_that_nothing_is_near(
-    api: APIClient, ingest: Ingest
-) -> None:
-    ingest(LIGHTHOUSE)
-    ingest(BAKERY)
+def test_of_a_question_far_from_all_documents_it_is_said_that_nothing_is_near(api: Api) -> None:
+    api.ingest(LIGHTHOUSE)
+    api.ingest(BAKERY)
     answer = ask(api, "Which programming language do bananas prefer?").json()
     assert (answer["kind"], answer["abstained"]) == ("abstained", True)
     assert answer["notice"] == NOTHING_NEAR == "No answer found in your documents."
@@ -276,11 +264,11 @@ def test_of_a_question_far_from_all_documents_it_is_said_that_nothing_is_near(
     ],
 )
 def test_a_passage_that_is_not_cited_is_shown_as_it_stands_around_its_quote(
-    api: APIClient, ingest: Ingest, question: str, kind: str
+    api: Api, question: str, kind: str
 ) -> None:
-    ingest(long_text(3), title="Parish")
-    ingest(LIGHTHOUSE, title="Bavoke")
-    ingest(BAKERY, title="Lindow")
+    api.ingest(long_text(3), title="Parish")
+    api.ingest(LIGHTHOUSE, title="Bavoke")
+    api.ingest(BAKERY, title="Lindow")
     given = ask(api, question).json()
     stored = api.get(f"/answers/{given['id']}").json()
     assert given["kind"] == kind
@@ -301,38 +289,36 @@ def test_a_passage_that_is_not_cited_is_shown_as_it_stands_around_its_quote(
     assert len({close["chunk_id"] for close in given["closest"]}) == len(given["closest"]) <= 5
 
 
-def test_of_a_document_that_was_replaced_a_stored_answer_shows_no_passage(
-    api: APIClient, ingest: Ingest
-) -> None:
-    ingest(BAKERY, title="Lindow", source_uri="note:bakery")
-    ingest(LIGHTHOUSE, title="Bavoke")
+def test_of_a_document_that_was_replaced_a_stored_answer_shows_no_passage(api: Api) -> None:
+    api.ingest(BAKERY, title="Lindow", source_uri="note:bakery")
+    api.ingest(LIGHTHOUSE, title="Bavoke")
     given = ask(api).json()
     assert [close["title"] for close in given["closest"]] == ["Lindow"]
-    ingest(BAKERY.replace("five", "six"), title="Lindow", source_uri="note:bakery")
+    api.ingest(BAKERY.replace("five", "six"), title="Lindow", source_uri="note:bakery")
     assert api.get(f"/answers/{given['id']}").json()["closest"] == []
 
 
-def test_an_empty_collection_answers_nothing(api: APIClient, db: None) -> None:
+def test_an_empty_collection_answers_nothing(api: Api, db: None) -> None:
     assert ask(api).json()["abstained"] is True
 
 
-def test_a_tag_keeps_to_its_documents(api: APIClient, ingest: Ingest) -> None:
-    wren = ingest("The harbour master of Rodabu is called Tobias Wren.", tags=("a",))
-    ingest("The harbour master of Rodabu is called Maren Holt.", tags=("b",))
+def test_a_tag_keeps_to_its_documents(api: Api) -> None:
+    wren = api.ingest("The harbour master of Rodabu is called Tobias Wren.", tags=("a",))
+    api.ingest("The harbour master of Rodabu is called Maren Holt.", tags=("b",))
     answer = ask(api, "Who is the harbour master of Rodabu?", tag=["A", "unused"]).json()
     assert {c["document_id"] for c in answer["citations"]} == {wren.document_id}
     assert ask(api, "Who is the harbour master of Rodabu?", tag="unused").json()["abstained"]
 
 
-def test_a_collection_keeps_to_its_documents(api: APIClient, ingest: Ingest) -> None:
-    ingest(LIGHTHOUSE)
-    api.post("/collections", {"name": "other"}, format="json")
+def test_a_collection_keeps_to_its_documents(api: Api) -> None:
+    api.ingest(LIGHTHOUSE)
+    api.post("/collections", {"name": "other"})
     assert ask(api, collection="other").json()["abstained"] is True
     assert search(api, "lighthouse", collection="other").json()["total_results"] == 0
 
 
-def test_a_deleted_document_answers_no_more(api: APIClient, ingest: Ingest) -> None:
-    stored = ingest(LIGHTHOUSE)
+def test_a_deleted_document_answers_no_more(api: Api) -> None:
+    stored = api.ingest(LIGHTHOUSE)
     shown = ask(api).json()
     assert api.delete(f"/documents/{stored.document_id}").status_code == 204
     assert ask(api).json()["abstained"] is True
@@ -342,9 +328,9 @@ def test_a_deleted_document_answers_no_more(api: APIClient, ingest: Ingest) -> N
         assert citation.document is None
 
 
-def test_a_replaced_document_is_cited_in_its_new_version(api: APIClient, ingest: Ingest) -> None:
-    ingest("The harbour master of Rodabu is called Tobias Wren.", source_uri="note:1")
-    ingest("The harbour master of Rodabu is called Maren Holt.", source_uri="note:1")
+def test_a_replaced_document_is_cited_in_its_new_version(api: Api) -> None:
+    api.ingest("The harbour master of Rodabu is called Tobias Wren.", source_uri="note:1")
+    api.ingest("The harbour master of Rodabu is called Maren Holt.", source_uri="note:1")
     answer = ask(api, "Who is the harbour master of Rodabu?").json()
     assert "Holt" in answer["answer"]
     assert "Wren" not in answer["answer"]
@@ -364,23 +350,23 @@ def test_a_replaced_document_is_cited_in_its_new_version(api: APIClient, ingest:
         {"q": "who\x00"},
     ],
 )
-def test_a_bad_parameter_is_400(api: APIClient, db: None, params: dict[str, str]) -> None:
+def test_a_bad_parameter_is_400(api: Api, db: None, params: dict[str, str]) -> None:
     response = api.get("/answer", {"q": "Who is it?", **params})
     assert response.status_code == 400
     assert response.json()["error"] == "invalid_input"
 
 
-def test_an_unknown_collection_is_404(api: APIClient, db: None) -> None:
+def test_an_unknown_collection_is_404(api: Api, db: None) -> None:
     assert ask(api, collection="absent").status_code == 404
 
 
-def test_k_is_capped_at_50(api: APIClient, ingest: Ingest) -> None:
-    ingest(LIGHTHOUSE)
+def test_k_is_capped_at_50(api: Api) -> None:
+    api.ingest(LIGHTHOUSE)
     assert ask(api, k=100_000).status_code == 200
 
 
-def test_eval_measures_the_retrieval(api: APIClient, ingest: Ingest) -> None:
-    stored = ingest(LIGHTHOUSE)
+def test_eval_measures_the_retrieval(api: Api) -> None:
+    stored = api.ingest(LIGHTHOUSE)
     answer = ask(api, eval="true", gold=[stored.chunk_ids[0], "unknown"]).json()
     assert answer["evaluation"]["hit_rate_at_k"] == 1.0
     assert 0 <= answer["evaluation"]["mean_score_topk"] <= answer["evaluation"]["mean_score_top1"]
@@ -388,8 +374,8 @@ def test_eval_measures_the_retrieval(api: APIClient, ingest: Ingest) -> None:
     assert "evaluation" not in ask(api).json()
 
 
-def test_debug_shows_the_steps_in_dev_only(api: APIClient, ingest: Ingest, settings: Any) -> None:
-    ingest(LIGHTHOUSE)
+def test_debug_shows_the_steps_in_dev_only(api: Api, settings: Any) -> None:
+    api.ingest(LIGHTHOUSE)
     settings.IS_DEV = True
     names = [step["name"] for step in ask(api).json()["debug"]["steps"]]
     assert names == ["parse", "retrieve", "rerank", "read", "answer", "cite"]
@@ -399,10 +385,10 @@ def test_debug_shows_the_steps_in_dev_only(api: APIClient, ingest: Ingest, setti
 
 @pytest.mark.bare_models
 @pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
-def test_search_results_descend_and_are_true_spans(
-    api: APIClient, ingest: Ingest, mode: str
-) -> None:
-    stored = ingest(long_text(6), metadata={"extension": ".md"}, source_uri="file:///a/notes.md")
+def test_search_results_descend_and_are_true_spans(api: Api, mode: str) -> None:
+    stored = api.ingest(
+        long_text(6), metadata={"extension": ".md"}, source_uri="file:///a/notes.md"
+    )
     body = search(api, "What was mended at the orchard?", mode=mode, top_k=4).json()
     assert 0 < body["total_results"] == len(body["results"]) <= 4
     scores = [result["score"] for result in body["results"]]
@@ -417,9 +403,9 @@ def test_search_results_descend_and_are_true_spans(
             assert result["score"] == result["similarity_score"]
 
 
-def test_a_threshold_holds_in_every_mode(api: APIClient, ingest: Ingest) -> None:
-    ingest(LIGHTHOUSE)
-    ingest(BAKERY)
+def test_a_threshold_holds_in_every_mode(api: Api) -> None:
+    api.ingest(LIGHTHOUSE)
+    api.ingest(BAKERY)
     every = search(api, LIGHTHOUSE_QUESTION).json()["results"]
     least = (every[0]["similarity_score"] + every[-1]["similarity_score"]) / 2
     for mode in ("hybrid", "semantic", "lexical"):
@@ -427,17 +413,17 @@ def test_a_threshold_holds_in_every_mode(api: APIClient, ingest: Ingest) -> None
         assert all(result["similarity_score"] >= least for result in found["results"])
 
 
-def test_a_question_in_natural_language_finds_words(api: APIClient, ingest: Ingest) -> None:
-    ingest(BAKERY)
-    stored = ingest(LIGHTHOUSE)
+def test_a_question_in_natural_language_finds_words(api: Api) -> None:
+    api.ingest(BAKERY)
+    stored = api.ingest(LIGHTHOUSE)
     question = "Could you please tell me what the keeper's clockwork is for, if anything?"
     found = search(api, question, mode="lexical").json()["results"]
     assert found[0]["document_id"] == stored.document_id
 
 
 @pytest.mark.parametrize("query", ["a & | ! <-> :* (b", "'; drop table x; --", "\\ ' \\' quote"])
-def test_query_operators_are_words(api: APIClient, ingest: Ingest, query: str) -> None:
-    ingest(LIGHTHOUSE)
+def test_query_operators_are_words(api: Api, query: str) -> None:
+    api.ingest(LIGHTHOUSE)
     assert search(api, query, mode="lexical").status_code == 200
 
 
@@ -455,7 +441,7 @@ def test_query_operators_are_words(api: APIClient, ingest: Ingest, query: str) -
     ],
 )
 def test_a_bad_search_is_400_and_names_the_field(
-    api: APIClient, db: None, body: dict[str, Any], field: str
+    api: Api, db: None, body: dict[str, Any], field: str
 ) -> None:
     response = search(api, **{"query": "q", **body})
     assert response.status_code == 400

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from rest_framework.test import APIClient
 
 from corpus.models import Document
 from qa.notices import UNNAMED
-from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest
+from tests.support.client import Api
+from tests.support.documents import BAKERY, LIGHTHOUSE
 
 pytestmark = [pytest.mark.django_db, pytest.mark.bare_models]
 
@@ -17,7 +17,7 @@ PAGE = "A page is an alert that wakes a person at any hour. It is reserved for d
 TICKET = "A ticket is a request that is handled in working hours. It suits slow problems."
 
 
-def ask(api: APIClient, question: str) -> Any:
+def ask(api: Api, question: str) -> Any:
     answer = api.get("/answer", {"q": question}).json()
     for quoted in answer["citations"] + answer["closest"]:
         text = Document.objects.get(pk=quoted["document_id"]).raw_text
@@ -38,9 +38,9 @@ def steps_of_part(number: int) -> list[str]:
     return [f"part{number}.{name}" for name in names]
 
 
-def test_a_few_documents_are_summed_up_together(api: APIClient, ingest: Ingest) -> None:
-    ingest(LIGHTHOUSE, title="Bavoke")
-    ingest(BAKERY, title="Lindow")
+def test_a_few_documents_are_summed_up_together(api: Api) -> None:
+    api.ingest(LIGHTHOUSE, title="Bavoke")
+    api.ingest(BAKERY, title="Lindow")
     answer = ask(api, "What are the documents about?")
     assert answer["kind"] == "answer"
     lighthouse, bakery = answer["answer"].split("\n\n")
@@ -48,12 +48,10 @@ def test_a_few_documents_are_summed_up_together(api: APIClient, ingest: Ingest) 
     assert BAKERY.startswith(bakery)
 
 
-def test_of_many_documents_it_is_asked_which(
-    api: APIClient, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_many_documents_it_is_asked_which(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qa.search.document_search.MAX_SECTIONS", 1)
-    ingest(LIGHTHOUSE, title="Bavoke")
-    ingest(BAKERY, title="Lindow")
+    api.ingest(LIGHTHOUSE, title="Bavoke")
+    api.ingest(BAKERY, title="Lindow")
     with CaptureQueriesContext(connection) as asked:
         answer = ask(api, "Summarise everything")
     # However many there are.
@@ -63,28 +61,24 @@ def test_of_many_documents_it_is_asked_which(
     assert (answer["kind"], answer["closest"], answer["notice"]) == ("abstained", [], UNNAMED)
 
 
-def test_a_selected_text_is_what_is_summed_up(api: APIClient, ingest: Ingest) -> None:
-    ingest(LIGHTHOUSE, title="Bavoke")
+def test_a_selected_text_is_what_is_summed_up(api: Api) -> None:
+    api.ingest(LIGHTHOUSE, title="Bavoke")
     body = {"question": "What is this document about?", "selected_text": BAKERY}
-    answer = api.post("/ask-selected", body, format="json").json()
+    answer = api.post("/ask-selected", body).json()
     assert BAKERY.startswith(answer["answer"])
     assert answer["citations"][0]["selected"]
 
 
-def test_no_document_is_summed_up_in_the_place_of_a_selected_text(
-    api: APIClient, ingest: Ingest
-) -> None:
-    ingest(LIGHTHOUSE, title="Bavoke")
+def test_no_document_is_summed_up_in_the_place_of_a_selected_text(api: Api) -> None:
+    api.ingest(LIGHTHOUSE, title="Bavoke")
     body = {"question": "What is this about?", "selected_text": "- rye\n- spelt"}
-    answer = api.post("/ask-selected", body, format="json").json()
+    answer = api.post("/ask-selected", body).json()
     assert (answer["kind"], answer["citations"], answer["notice"]) == ("abstained", [], UNNAMED)
 
 
-def test_both_sides_of_a_comparison_are_told_each_from_its_document(
-    api: APIClient, ingest: Ingest
-) -> None:
-    ingest(PAGE, title="Pages")
-    ingest(TICKET, title="Tickets")
+def test_both_sides_of_a_comparison_are_told_each_from_its_document(api: Api) -> None:
+    api.ingest(PAGE, title="Pages")
+    api.ingest(TICKET, title="Tickets")
     answer = ask(api, "What is the difference between a page and a ticket?")
     assert "wakes a person" in answer["answer"]
     assert "working hours" in answer["answer"]
@@ -92,52 +86,50 @@ def test_both_sides_of_a_comparison_are_told_each_from_its_document(
     assert answer["unanswered"] == []
 
 
-def test_three_sides_are_told_where_no_place_tells_them_all(api: APIClient, ingest: Ingest) -> None:
-    ingest(PAGE, title="Pages")
-    ingest(TICKET, title="Tickets")
-    ingest("A log is a file in which each event has a line. Nobody is told of it.", title="Logs")
+def test_three_sides_are_told_where_no_place_tells_them_all(api: Api) -> None:
+    api.ingest(PAGE, title="Pages")
+    api.ingest(TICKET, title="Tickets")
+    api.ingest(
+        "A log is a file in which each event has a line. Nobody is told of it.", title="Logs"
+    )
     answer = ask(api, "What is the difference between a page, a ticket and a log?")
     assert [citation["title"] for citation in answer["citations"]] == ["Pages", "Tickets", "Logs"]
     parts = [name for number in (1, 2, 3, 4) for name in steps_of_part(number)]
     assert steps(answer) == ["parse", *parts, "join"]
 
 
-def test_a_place_that_tells_both_sides_is_quoted_as_it_stands(
-    api: APIClient, ingest: Ingest
-) -> None:
+def test_a_place_that_tells_both_sides_is_quoted_as_it_stands(api: Api) -> None:
     both = "A page wakes a person at any hour, while a ticket is handled in working hours."
-    ingest(f"{both} {both.replace('any hour', 'night')}")
+    api.ingest(f"{both} {both.replace('any hour', 'night')}")
     answer = ask(api, "How does a page differ from a ticket?")
     assert answer["answer"].startswith(both)
     assert steps(answer) == ["parse", *steps_of_part(1), "join"]
 
 
-def test_a_side_that_no_document_tells_is_named(api: APIClient, ingest: Ingest) -> None:
-    ingest(PAGE, title="Pages")
-    ingest(BAKERY, title="Lindow")
+def test_a_side_that_no_document_tells_is_named(api: Api) -> None:
+    api.ingest(PAGE, title="Pages")
+    api.ingest(BAKERY, title="Lindow")
     answer = ask(api, "What is the difference between a page and a semaphore?")
     assert "wakes a person" in answer["answer"]
     assert answer["unanswered"] == ["What is a semaphore?"]
 
 
-def test_documents_that_are_sought_are_shown_and_nothing_is_said(
-    api: APIClient, ingest: Ingest
-) -> None:
-    page = ingest(PAGE, title="Pages")
-    ingest(BAKERY, title="Lindow")
+def test_documents_that_are_sought_are_shown_and_nothing_is_said(api: Api) -> None:
+    page = api.ingest(PAGE, title="Pages")
+    api.ingest(BAKERY, title="Lindow")
     answer = ask(api, "Which documents mention an alert?")
     assert (answer["kind"], answer["answer"]) == ("unsure", "")
     assert [close["document_id"] for close in answer["closest"]] == [page.document_id]
 
 
-def test_up_to_five_documents_that_mention_it_are_shown_by_a_sentence_that_does(
-    api: APIClient, ingest: Ingest
-) -> None:
-    ingest("A semaphore is an arm on a mast that shows whether the line is free.", title="Signals")
+def test_up_to_five_documents_that_mention_it_are_shown_by_a_sentence_that_does(api: Api) -> None:
+    api.ingest(
+        "A semaphore is an arm on a mast that shows whether the line is free.", title="Signals"
+    )
     further = "Bread is baked at noon in {}. {} paid for a semaphore in spring. Rye is dear there."
     towns = ("Aldham", "Bruck", "Cele", "Dorn")
     for town in towns:
-        ingest(further.format(town, town), title=town)
+        api.ingest(further.format(town, town), title=town)
     answer = ask(api, "Which documents mention a semaphore?")
     assert {close["title"] for close in answer["closest"]} == {"Signals", *towns}
     assert all("semaphore" in close["quote"] for close in answer["closest"])

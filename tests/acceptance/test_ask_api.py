@@ -8,10 +8,10 @@ from uuid import uuid4
 import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
-from rest_framework.test import APIClient
 
 from qa.models import Answer, Feedback, Message, Session
-from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
+from tests.support.client import Api
+from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
 
 pytestmark = pytest.mark.django_db
 
@@ -19,9 +19,9 @@ SELECTED = "The harbour master of Rodabu is called Maren Holt.  She took office 
 HARBOUR_QUESTION = "Who is the harbour master of Rodabu?"
 
 
-def ask(api: APIClient, question: str = LIGHTHOUSE_QUESTION, **fields: Any) -> Any:
+def ask(api: Api, question: str = LIGHTHOUSE_QUESTION, **fields: Any) -> Any:
     path = "/ask-selected" if "selected_text" in fields else "/ask"
-    response = api.post(path, {"question": question, **fields}, format="json")
+    response = api.post(path, {"question": question, **fields})
     assert response.status_code == 200, response.json()
     return response.json()
 
@@ -32,9 +32,9 @@ def searched(asked: Any) -> str:
 
 
 @pytest.mark.bare_models
-def test_a_reply_is_the_answer_object_with_its_sources(api: APIClient, ingest: Ingest) -> None:
-    ingest(LIGHTHOUSE, title="Bavoke", source_uri="https://example.org/coast/bavoke.html")
-    ingest(BAKERY)
+def test_a_reply_is_the_answer_object_with_its_sources(api: Api) -> None:
+    api.ingest(LIGHTHOUSE, title="Bavoke", source_uri="https://example.org/coast/bavoke.html")
+    api.ingest(BAKERY)
     asked = ask(api)
     assert "Orsolya Quill" in asked["answer"]
     (source,) = asked["sources"]
@@ -45,17 +45,15 @@ def test_a_reply_is_the_answer_object_with_its_sources(api: APIClient, ingest: I
     assert Session.objects.filter(pk=asked["session_id"]).exists()
 
 
-def test_an_abstention_has_no_sources(api: APIClient, ingest: Ingest) -> None:
-    ingest(LIGHTHOUSE)
+def test_an_abstention_has_no_sources(api: Api) -> None:
+    api.ingest(LIGHTHOUSE)
     asked = ask(api, "Which colour does the number seven eat on Thursdays?")
     assert (asked["abstained"], asked["sources"], asked["citations"]) == (True, [], [])
 
 
-def test_a_follow_up_is_searched_with_its_topic_and_stored_as_asked(
-    api: APIClient, ingest: Ingest
-) -> None:
-    ingest(LIGHTHOUSE)
-    ingest("The church at Olmen is fifty metres tall and was built of red brick in 1690.")
+def test_a_follow_up_is_searched_with_its_topic_and_stored_as_asked(api: Api) -> None:
+    api.ingest(LIGHTHOUSE)
+    api.ingest("The church at Olmen is fifty metres tall and was built of red brick in 1690.")
     session_id = ask(api)["session_id"]
     follow_up = "And how many steps does its keeper climb?"
     asked = ask(api, follow_up, session_id=session_id)
@@ -66,16 +64,16 @@ def test_a_follow_up_is_searched_with_its_topic_and_stored_as_asked(
     assert Answer.objects.get(pk=asked["id"]).question == follow_up
 
 
-def test_only_the_last_three_exchanges_are_context(api: APIClient, ingest: Ingest) -> None:
-    ingest(LIGHTHOUSE)
+def test_only_the_last_three_exchanges_are_context(api: Api) -> None:
+    api.ingest(LIGHTHOUSE)
     session_id = ask(api)["session_id"]
     for name in ("first", "second", "third"):
         ask(api, f"Which green parrot came {name} to Rodabu?", session_id=session_id)
     assert "lighthouse" not in searched(ask(api, "How tall is it?", session_id=session_id))
 
 
-def test_an_expired_session_is_gone(api: APIClient, ingest: Ingest, settings: Any) -> None:
-    ingest(LIGHTHOUSE)
+def test_an_expired_session_is_gone(api: Api, settings: Any) -> None:
+    api.ingest(LIGHTHOUSE)
     session_id = ask(api)["session_id"]
     settings.PKB_SESSION_MINUTES = 30
     long_ago = timezone.now() - timedelta(minutes=31)
@@ -86,7 +84,7 @@ def test_an_expired_session_is_gone(api: APIClient, ingest: Ingest, settings: An
     assert Message.objects.filter(session=session_id).count() == 1
 
 
-def test_an_unknown_session_id_begins_a_session_of_that_id(api: APIClient, db: None) -> None:
+def test_an_unknown_session_id_begins_a_session_of_that_id(api: Api, db: None) -> None:
     session_id = str(uuid4())
     assert ask(api, session_id=session_id)["session_id"] == session_id
 
@@ -108,22 +106,22 @@ def test_an_unknown_session_id_begins_a_session_of_that_id(api: APIClient, db: N
     ids=lambda wrong: f"{next(iter(wrong))} {str(next(iter(wrong.values())))[:8]!r}",
 )
 def test_a_bad_question_is_400_and_begins_no_session(
-    api: APIClient, db: None, wrong: dict[str, Any]
+    api: Api, db: None, wrong: dict[str, Any]
 ) -> None:
-    response = api.post("/ask", {"question": "Who is it?", **wrong}, format="json")
+    response = api.post("/ask", {"question": "Who is it?", **wrong})
     assert response.status_code == 400
     assert [error["field"] for error in response.json()["errors"]] == list(wrong)
     assert not Session.objects.exists()
 
 
-def test_an_unknown_collection_is_404_and_begins_no_session(api: APIClient, db: None) -> None:
+def test_an_unknown_collection_is_404_and_begins_no_session(api: Api, db: None) -> None:
     body = {"question": "Who is it?", "collection": "absent"}
-    assert api.post("/ask", body, format="json").status_code == 404
+    assert api.post("/ask", body).status_code == 404
     assert not Session.objects.exists()
 
 
-def test_the_selected_text_is_answered_from_first(api: APIClient, ingest: Ingest) -> None:
-    ingest("The harbour master of Rodabu is called Tobias Wren.")
+def test_the_selected_text_is_answered_from_first(api: Api) -> None:
+    api.ingest("The harbour master of Rodabu is called Tobias Wren.")
     asked = ask(api, HARBOUR_QUESTION, selected_text=f"  {SELECTED}")
     (citation,) = asked["citations"]
     assert citation["selected"] is True
@@ -137,32 +135,32 @@ def test_the_selected_text_is_answered_from_first(api: APIClient, ingest: Ingest
     assert [(c["quote"], c["state"]) for c in stored] == [(citation["quote"], "current")]
 
 
-def test_the_corpus_answers_what_the_selection_does_not(api: APIClient, ingest: Ingest) -> None:
-    stored = ingest(LIGHTHOUSE)
+def test_the_corpus_answers_what_the_selection_does_not(api: Api) -> None:
+    stored = api.ingest(LIGHTHOUSE)
     asked = ask(api, selected_text=SELECTED)
     assert {c["document_id"] for c in asked["citations"]} == {stored.document_id}
     assert not any(c["selected"] for c in asked["citations"])
     assert asked["debug"]["steps"][0]["name"] == "selected.parse"
 
 
-def test_the_end_of_a_long_selection_is_read(api: APIClient, db: None) -> None:
+def test_the_end_of_a_long_selection_is_read(api: Api, db: None) -> None:
     filler = "The granary stores barley with oak beams in year 1700. " * 80
     asked = ask(api, HARBOUR_QUESTION, selected_text=f"{filler}{SELECTED}")
     assert "Maren Holt" in asked["answer"]
 
 
-def test_selected_text_is_required_on_its_door(api: APIClient, db: None) -> None:
-    response = api.post("/ask-selected", {"question": "Who is it?"}, format="json")
+def test_selected_text_is_required_on_its_door(api: Api, db: None) -> None:
+    response = api.post("/ask-selected", {"question": "Who is it?"})
     assert response.status_code == 400
 
 
-def states(api: APIClient, answer_id: str) -> list[tuple[str, bool]]:
+def states(api: Api, answer_id: str) -> list[tuple[str, bool]]:
     citations = api.get(f"/answers/{answer_id}").json()["citations"]
     return [(citation["state"], bool(citation["quote"])) for citation in citations]
 
 
-def test_a_stored_answer_is_as_it_was_given(api: APIClient, ingest: Ingest) -> None:
-    ingest(LIGHTHOUSE)
+def test_a_stored_answer_is_as_it_was_given(api: Api) -> None:
+    api.ingest(LIGHTHOUSE)
     asked = ask(api)
     stored = api.get(f"/answers/{asked['id']}").json()
     for name in ("id", "question", "answer", "abstained", "confidence"):
@@ -171,32 +169,28 @@ def test_a_stored_answer_is_as_it_was_given(api: APIClient, ingest: Ingest) -> N
         assert kept == given | {"state": "current"}
 
 
-def test_a_citation_is_stale_once_its_quote_stands_there_no_more(
-    api: APIClient, ingest: Ingest
-) -> None:
-    ingest(LIGHTHOUSE, source_uri="note:1")
+def test_a_citation_is_stale_once_its_quote_stands_there_no_more(api: Api) -> None:
+    api.ingest(LIGHTHOUSE, source_uri="note:1")
     answer_id = ask(api)["id"]
-    ingest(f"{LIGHTHOUSE} It was painted white.", source_uri="note:1")
+    api.ingest(f"{LIGHTHOUSE} It was painted white.", source_uri="note:1")
     assert states(api, answer_id) == [("current", True)]
-    ingest(f"Once: {LIGHTHOUSE}", source_uri="note:1")
+    api.ingest(f"Once: {LIGHTHOUSE}", source_uri="note:1")
     assert states(api, answer_id) == [("stale", True)]
 
 
-def test_a_deleted_document_leaves_a_stale_citation_without_its_quote(
-    api: APIClient, ingest: Ingest
-) -> None:
-    stored = ingest(LIGHTHOUSE)
+def test_a_deleted_document_leaves_a_stale_citation_without_its_quote(api: Api) -> None:
+    stored = api.ingest(LIGHTHOUSE)
     answer_id = ask(api)["id"]
     api.delete(f"/documents/{stored.document_id}")
     assert states(api, answer_id) == [("stale", False)]
     assert LIGHTHOUSE[:30] not in str(api.get(f"/answers/{answer_id}").json()["citations"])
 
 
-def give_feedback(api: APIClient, answer_id: object, **body: Any) -> Any:
-    return api.post(f"/answers/{answer_id}/feedback", body, format="json")
+def give_feedback(api: Api, answer_id: object, **body: Any) -> Any:
+    return api.post(f"/answers/{answer_id}/feedback", body)
 
 
-def test_feedback_waits_for_a_review(api: APIClient, db: None) -> None:
+def test_feedback_waits_for_a_review(api: Api, db: None) -> None:
     answer_id = ask(api)["id"]
     response = give_feedback(api, answer_id, rating="down", comment="Not what I asked.")
     assert response.status_code == 201
@@ -206,12 +200,12 @@ def test_feedback_waits_for_a_review(api: APIClient, db: None) -> None:
 
 
 @pytest.mark.parametrize("body", [{}, {"rating": "sideways"}, {"rating": 1}, {"rating": None}])
-def test_bad_feedback_is_400(api: APIClient, db: None, body: dict[str, Any]) -> None:
+def test_bad_feedback_is_400(api: Api, db: None, body: dict[str, Any]) -> None:
     assert give_feedback(api, ask(api)["id"], **body).status_code == 400
     assert not Feedback.objects.exists()
 
 
-def test_an_unknown_answer_is_404(api: APIClient, db: None) -> None:
+def test_an_unknown_answer_is_404(api: Api, db: None) -> None:
     assert api.get(f"/answers/{uuid4()}").status_code == 404
     assert give_feedback(api, uuid4(), rating="up").status_code == 404
 
@@ -222,8 +216,8 @@ def passage_of(quoted: dict[str, Any], document_id: str) -> dict[str, Any]:
     return {"document_id": document_id, **span}
 
 
-def test_feedback_marks_what_its_answer_cites(api: APIClient, ingest: Ingest) -> None:
-    ingest(LIGHTHOUSE)
+def test_feedback_marks_what_its_answer_cites(api: Api) -> None:
+    api.ingest(LIGHTHOUSE)
     answer = ask(api)
     (cited, *_) = answer["citations"]
     passage = passage_of(cited, cited["document_id"])
@@ -233,11 +227,9 @@ def test_feedback_marks_what_its_answer_cites(api: APIClient, ingest: Ingest) ->
     assert give_feedback(api, answer["id"], rating="up").json()["passage"] is None
 
 
-def test_feedback_marks_a_close_passage_or_its_likeliest_words(
-    api: APIClient, ingest: Ingest, settings: Any
-) -> None:
+def test_feedback_marks_a_close_passage_or_its_likeliest_words(api: Api, settings: Any) -> None:
     settings.PKB_ANSWER_FROM = 1.0
-    ingest(LIGHTHOUSE)
+    api.ingest(LIGHTHOUSE)
     answer = ask(api)
     (close,) = answer["closest"]
     assert close["passage"]["text"] == LIGHTHOUSE
@@ -257,10 +249,8 @@ def test_feedback_marks_a_close_passage_or_its_likeliest_words(
         {"end_char": None},
     ],
 )
-def test_a_passage_that_the_answer_does_not_show_is_400(
-    api: APIClient, ingest: Ingest, change: dict[str, Any]
-) -> None:
-    ingest(LIGHTHOUSE)
+def test_a_passage_that_the_answer_does_not_show_is_400(api: Api, change: dict[str, Any]) -> None:
+    api.ingest(LIGHTHOUSE)
     answer = ask(api)
     (cited, *_) = answer["citations"]
     passage = {**passage_of(cited, cited["document_id"]), **change}
@@ -272,7 +262,7 @@ def test_a_passage_that_the_answer_does_not_show_is_400(
 
 @pytest.mark.parametrize(("action", "accepted"), [("accept", 1), ("dismiss", 0)])
 def test_feedback_is_reviewed_in_the_admin(
-    api: APIClient, admin_client: Any, action: str, accepted: int
+    api: Api, admin_client: Any, action: str, accepted: int
 ) -> None:
     feedback_id = give_feedback(api, ask(api)["id"], rating="up").json()["id"]
     assert User.objects.filter(is_superuser=True).exists()
@@ -284,7 +274,7 @@ def test_feedback_is_reviewed_in_the_admin(
     assert Feedback.objects.get().reviewed_at is not None
 
 
-def test_the_admin_shows_sessions(api: APIClient, admin_client: Any) -> None:
+def test_the_admin_shows_sessions(api: Api, admin_client: Any) -> None:
     session_id = ask(api)["session_id"]
     for path in ("", f"{session_id}/change/"):
         page = admin_client.get(f"/admin/qa/session/{path}")

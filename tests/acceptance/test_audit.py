@@ -8,7 +8,6 @@ from django.contrib.auth import get_user_model
 from django.db import InternalError, ProgrammingError, connection, transaction
 from django.test import Client
 from django.utils import timezone
-from rest_framework.test import APIClient
 
 from accounts.audit import purge_events
 from accounts.keys import create_key, revoke_key
@@ -16,6 +15,7 @@ from accounts.models import ApiKey, Event
 from corpus.access.principal import Principal, acting_as
 from corpus.models import Document
 from qa.api.mcp import mcp_server
+from tests.support.client import Api
 from tests.support.commands import run
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
 
@@ -38,20 +38,20 @@ def key(ida: Any) -> str:
 
 
 @pytest.fixture
-def caller(key: str) -> APIClient:
-    return APIClient(headers={"Authorization": f"Bearer {key}"})
+def caller(key: str) -> Api:
+    return Api(Authorization=f"Bearer {key}")
 
 
 def recorded(*fields: str) -> list[Any]:
     return list(Event.objects.order_by("pk").exclude(action="make_key").values_list(*fields))
 
 
-def test_what_changes_what_is_known_is_recorded(caller: APIClient, ida: Any) -> None:
+def test_what_changes_what_is_known_is_recorded(caller: Api, ida: Any) -> None:
     body = {"text": LIGHTHOUSE, "title": "secret title"}
-    document_id = caller.post("/ingest", body, format="json").json()["document_id"]
-    caller.post("/ingest", body, format="json")
+    document_id = caller.post("/ingest", body).json()["document_id"]
+    caller.post("/ingest", body)
     caller.get(f"/documents/{document_id}")
-    caller.post("/collections", {"name": "notes"}, format="json")
+    caller.post("/collections", {"name": "notes"})
     caller.delete(f"/documents/{document_id}")
     key_id = ApiKey.objects.get().pk
     assert {(user, key) for user, key in recorded("user_id", "key_id")} == {(ida.pk, key_id)}
@@ -66,7 +66,7 @@ def test_what_changes_what_is_known_is_recorded(caller: APIClient, ida: Any) -> 
 
 @pytest.mark.parametrize("with_text", [False, True])
 def test_of_a_question_the_text_is_recorded_only_if_set(
-    caller: APIClient, ida: Any, settings: Any, with_text: bool
+    caller: Api, ida: Any, settings: Any, with_text: bool
 ) -> None:
     settings.PKB_AUDIT_QUESTIONS = with_text
     reply = caller.get("/answer", {"q": LIGHTHOUSE_QUESTION}).json()
@@ -98,14 +98,14 @@ def test_what_agents_take_in_is_recorded(ida: Any) -> None:
     assert recorded("action", "user_id", "subject") == [("ingest", ida.pk, stored["document_id"])]
 
 
-def test_where_nobody_logs_in_nobody_is_recorded(api: APIClient, settings: Any, db: None) -> None:
+def test_where_nobody_logs_in_nobody_is_recorded(api: Api, settings: Any, db: None) -> None:
     settings.PKB_AUTH_REQUIRED = False
-    assert api.post("/ingest", {"text": LIGHTHOUSE}, format="json").status_code == 201
+    assert api.post("/ingest", {"text": LIGHTHOUSE}).status_code == 201
     api.get("/answer", {"q": LIGHTHOUSE_QUESTION})
     assert (Event.objects.count(), Document.objects.count()) == (0, 1)
 
 
-def test_what_was_recorded_is_neither_changed_nor_deleted(caller: APIClient) -> None:
+def test_what_was_recorded_is_neither_changed_nor_deleted(caller: Api) -> None:
     caller.delete("/tags/none")
     for statement in (
         "UPDATE accounts_event SET user_id = 7",
@@ -128,7 +128,7 @@ def test_the_record_is_kept_for_its_days(key: str, settings: Any) -> None:
     assert recorded("action") == [("29",)]
 
 
-def test_admins_read_the_record(caller: APIClient, ida: Any, client: Client) -> None:
+def test_admins_read_the_record(caller: Api, ida: Any, client: Client) -> None:
     caller.delete("/tags/none")
     old = datetime(2026, 1, 1, 9, tzinfo=UTC)
     Event.objects.create(action="ask", created_at=old, user_id=1234567, text="a\tb\n c")

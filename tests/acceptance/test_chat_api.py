@@ -13,7 +13,6 @@ from asgiref.sync import async_to_sync
 from django.contrib.auth import get_user_model
 from django.test import AsyncClient
 from django.utils import timezone
-from rest_framework.test import APIClient
 
 from accounts.keys import create_key
 from accounts.models import Event
@@ -37,6 +36,7 @@ from tests.support.chat_server import (
     statement,
     written,
 )
+from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 # The answer is made in another thread, which sees only what is committed.
@@ -208,10 +208,8 @@ def test_a_stream_can_be_read_on_after_any_event(ingest: Ingest) -> None:
     assert again(location, after=first.events[-1].id).events == []
 
 
-def test_a_stream_read_again_has_no_quote_of_a_deleted_document(
-    api: APIClient, ingest: Ingest
-) -> None:
-    stored = ingest(LIGHTHOUSE)
+def test_a_stream_read_again_has_no_quote_of_a_deleted_document(api: Api) -> None:
+    stored = api.ingest(LIGHTHOUSE)
     location = chat().headers["Location"]
     api.delete(f"/documents/{stored.document_id}")
     rest = again(location, after="1")
@@ -314,9 +312,9 @@ def was_heard() -> Flag:
 
 
 def test_a_statement_is_told_while_the_model_writes_the_next(
-    ingest: Ingest, settings: Any, was_heard: Flag, api: APIClient
+    settings: Any, was_heard: Flag, api: Api
 ) -> None:
-    ingest(LIGHTHOUSE)
+    api.ingest(LIGHTHOUSE)
     told_in_time: list[bool] = []
     looks = speaks(was_heard, ends=lambda call: told_in_time.append(was_heard.is_set()))
     chat_with(looks, settings, was_heard)

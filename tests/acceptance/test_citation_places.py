@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from rest_framework.test import APIClient
 
 from corpus.ingestion.normal_form import ScannedRun, pack_runs
 from corpus.loaders.blocks import OcrBox
@@ -28,6 +27,7 @@ from tests.acceptance.test_originals import (
     taken_in,
     tide_tables,
 )
+from tests.support.client import Api
 from tests.unit.loaders.sample_files import Pdf
 from web.answer_presenter import read_turns
 
@@ -74,7 +74,7 @@ def replace_document(document: Document, path: Path) -> None:
     ids=["over both", "on the second", "between"],
 )  # fmt: skip
 def test_a_citation_says_the_pages_of_its_quote_after_its_document_was_replaced_too(
-    api: APIClient,
+    api: Api,
     pumps: Document,  # noqa: F811
     tmp_path: Path,
     quote: str,
@@ -90,7 +90,7 @@ def test_a_citation_says_the_pages_of_its_quote_after_its_document_was_replaced_
 
 
 def test_a_citation_from_before_its_pages_were_kept_says_them_while_its_version_stands(
-    api: APIClient,
+    api: Api,
     pumps: Document,  # noqa: F811
     tmp_path: Path,
 ) -> None:
@@ -103,7 +103,7 @@ def test_a_citation_from_before_its_pages_were_kept_says_them_while_its_version_
 
 
 def test_a_document_that_is_replaced_while_it_is_answered_is_said_to_be_where_its_passage_begins(
-    api: APIClient,
+    api: Api,
     pumps: Document,  # noqa: F811
     tmp_path: Path,
 ) -> None:
@@ -114,7 +114,7 @@ def test_a_document_that_is_replaced_while_it_is_answered_is_said_to_be_where_it
 
 
 def test_what_ocr_was_not_sure_of_is_told_after_the_document_was_replaced_too(
-    api: APIClient,
+    api: Api,
     pumps: Document,  # noqa: F811
     tmp_path: Path,
 ) -> None:
@@ -131,7 +131,7 @@ def test_what_ocr_was_not_sure_of_is_told_after_the_document_was_replaced_too(
 
 
 def test_five_citations_of_pdfs_take_no_more_statements_than_one(
-    api: APIClient, tmp_path: Path, collection: Collection
+    api: Api, tmp_path: Path, collection: Collection
 ) -> None:
     citations = []
     for number in range(5):

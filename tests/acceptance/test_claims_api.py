@@ -10,20 +10,20 @@ from unittest.mock import patch
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
-from rest_framework.test import APIClient
 
 from corpus.models import Document
 from corpus.sentences import sentence_spans
 from qa.grounding.support.verdict import PARTIAL_FROM
-from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest
+from tests.support.client import Api
+from tests.support.documents import BAKERY, LIGHTHOUSE
 
 pytestmark = pytest.mark.django_db
 
 BUILT = "The lighthouse at Bavoke was built in 1874 by the engineer Orsolya Quill."
 
 
-def verify(api: APIClient, claim: str, **body: Any) -> Any:
-    return api.post("/claims/verify", {"claim": claim, **body}, format="json")
+def verify(api: Api, claim: str, **body: Any) -> Any:
+    return api.post("/claims/verify", {"claim": claim, **body})
 
 
 @pytest.mark.parametrize(
@@ -41,13 +41,13 @@ def verify(api: APIClient, claim: str, **body: Any) -> Any:
     ],
     ids=range(9),
 )
-def test_claim_against_a_text(api: APIClient, db: None, claim: str, support: str) -> None:
+def test_claim_against_a_text(api: Api, db: None, claim: str, support: str) -> None:
     shown = verify(api, claim, text=LIGHTHOUSE).json()
     assert shown["support"] == support
     assert (shown["score"] >= PARTIAL_FROM) is (support in {"supported", "partial"})
 
 
-def test_bound_of_the_score_is_in_the_schema(api: APIClient, db: None) -> None:
+def test_bound_of_the_score_is_in_the_schema(api: Api, db: None) -> None:
     shown = api.get("/schema?format=json").json()["components"]["schemas"]["ClaimShown"]
     assert f"from {PARTIAL_FROM} on" in shown["properties"]["score"]["description"]
 
@@ -57,7 +57,7 @@ def test_bound_of_the_score_is_in_the_schema(api: APIClient, db: None) -> None:
     [f"{BUILT[:-1]} [1].", f"{BUILT}[2][3]", f"{BUILT} [1, 12] {BUILT}"],
     ids=range(3),
 )
-def test_citation_marks_are_no_part_of_a_claim(api: APIClient, db: None, claim: str) -> None:
+def test_citation_marks_are_no_part_of_a_claim(api: Api, db: None, claim: str) -> None:
     shown = verify(api, claim, text=LIGHTHOUSE).json()
     assert shown["support"] == "supported"
     first = shown["citations"][0]
@@ -66,17 +66,17 @@ def test_citation_marks_are_no_part_of_a_claim(api: APIClient, db: None, claim: 
 
 
 @pytest.mark.bare_models
-def test_names_of_a_title_are_known(api: APIClient, ingest: Ingest) -> None:
+def test_names_of_a_title_are_known(api: Api) -> None:
     claim = (
         "The keeper in Grebbin climbs 212 steps every evening to wind the clockwork of the lens."
     )
-    ingest(LIGHTHOUSE)
+    api.ingest(LIGHTHOUSE)
     assert verify(api, claim).json()["support"] == "unsupported"
-    ingest(f"{LIGHTHOUSE} It is old.", title="The lighthouse of Grebbin")
+    api.ingest(f"{LIGHTHOUSE} It is old.", title="The lighthouse of Grebbin")
     assert verify(api, claim).json()["support"] == "partial"
 
 
-def test_citation_into_the_text_is_selected_and_verbatim(api: APIClient, db: None) -> None:
+def test_citation_into_the_text_is_selected_and_verbatim(api: Api, db: None) -> None:
     text = f"  \n{LIGHTHOUSE}"
     (citation,) = verify(api, BUILT, text=text).json()["citations"]
     assert citation["quote"] == text[citation["start_char"] : citation["end_char"]] == BUILT
@@ -87,9 +87,9 @@ def test_citation_into_the_text_is_selected_and_verbatim(api: APIClient, db: Non
 
 
 @pytest.mark.bare_models
-def test_claim_against_a_collection_cites_its_document(api: APIClient, ingest: Ingest) -> None:
-    ingest(BAKERY)
-    stored = ingest(LIGHTHOUSE, tags=("coast",))
+def test_claim_against_a_collection_cites_its_document(api: Api) -> None:
+    api.ingest(BAKERY)
+    stored = api.ingest(LIGHTHOUSE, tags=("coast",))
     shown = verify(api, "The lighthouse at Bavoke was built in 1874.", tags=["coast"]).json()
     (citation,) = shown["citations"]
     document = Document.objects.get(pk=citation["document_id"])
@@ -112,26 +112,26 @@ def test_claim_against_a_collection_cites_its_document(api: APIClient, ingest: I
     ],
     ids=range(10),
 )  # fmt: skip
-def test_bad_request_is_400(api: APIClient, db: None, body: dict[str, Any]) -> None:
-    response = api.post("/claims/verify", body, format="json")
+def test_bad_request_is_400(api: Api, db: None, body: dict[str, Any]) -> None:
+    response = api.post("/claims/verify", body)
     assert response.status_code == 400
     assert response.json()["error"] == "invalid_input"
 
 
-def test_claim_of_too_many_sentences_names_the_field(api: APIClient, db: None) -> None:
+def test_claim_of_too_many_sentences_names_the_field(api: Api, db: None) -> None:
     (error,) = verify(api, "It is. " * 41, text="It is.").json()["errors"]
     assert error["field"] == "claim"
     assert "40 sentences" in error["message"]
     assert verify(api, "It is. " * 40, text="It is.").status_code == 200
 
 
-def test_text_is_as_long_as_one_that_is_taken_in(api: APIClient, db: None) -> None:
+def test_text_is_as_long_as_one_that_is_taken_in(api: Api, db: None) -> None:
     response = verify(api, "It is.", text="a" * (settings.PKB_MAX_INPUT_CHARS + 1))
     assert response.status_code == 400
     assert response.json()["errors"][0]["field"] == "text"
 
 
-def test_text_is_split_once_for_all_sentences_of_a_claim(api: APIClient, db: None) -> None:
+def test_text_is_split_once_for_all_sentences_of_a_claim(api: Api, db: None) -> None:
     with patch("qa.verify_claim.sentence_spans", wraps=sentence_spans) as spans:
         shown = verify(api, f"{BUILT} {BUILT} {BUILT}", text=LIGHTHOUSE).json()
     assert shown["support"] == "supported"
@@ -139,15 +139,15 @@ def test_text_is_split_once_for_all_sentences_of_a_claim(api: APIClient, db: Non
 
 
 @pytest.mark.parametrize("claim", ["It does n't.", "n't", "10\u207b\u2076 of ^", "-0^-1 five"])
-def test_odd_claim_is_judged(api: APIClient, db: None, claim: str) -> None:
+def test_odd_claim_is_judged(api: Api, db: None, claim: str) -> None:
     assert verify(api, claim, text=f"{LIGHTHOUSE} {claim}").status_code == 200
 
 
-def test_unknown_collection_is_404(api: APIClient, db: None) -> None:
+def test_unknown_collection_is_404(api: Api, db: None) -> None:
     assert verify(api, BUILT, collection="absent").status_code == 404
 
 
-def test_empty_collection_supports_nothing(api: APIClient, db: None) -> None:
+def test_empty_collection_supports_nothing(api: Api, db: None) -> None:
     assert verify(api, BUILT).json() == {"support": "unsupported", "score": 0.0, "citations": []}
 
 

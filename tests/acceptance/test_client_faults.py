@@ -11,12 +11,12 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError, connection
 from mcp.server.mcpserver.exceptions import ToolError
-from rest_framework.test import APIClient
 
 from corpus.access.principal import bind_principal
 from corpus.characters import MAX_DEPTH
 from corpus.models import Document
 from qa.api.mcp.mcp_server import as_tool
+from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE, Ingest
 
 pytestmark = pytest.mark.django_db
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.django_db
     ],
 )
 def test_a_nul_in_an_address_is_the_client_s_fault(
-    api: APIClient, db: None, path: str, status: int
+    api: Api, db: None, path: str, status: int
 ) -> None:
     assert api.get(path).status_code == status
 
@@ -54,10 +54,8 @@ POSITIONS = [
 
 
 @pytest.mark.parametrize("position", POSITIONS)
-def test_a_damaged_cursor_is_400_or_an_empty_page(
-    api: APIClient, ingest: Ingest, position: str
-) -> None:
-    stored = ingest(LIGHTHOUSE, tags=("coast",))
+def test_a_damaged_cursor_is_400_or_an_empty_page(api: Api, position: str) -> None:
+    stored = api.ingest(LIGHTHOUSE, tags=("coast",))
     cursor = quote(b64encode(position.encode()).decode())
     chunks = f"/documents/{stored.document_id}/chunks"
     for path in ("/documents", "/collections", "/jobs", "/tags", chunks):
@@ -80,7 +78,7 @@ WRITTEN = [
 
 
 @pytest.mark.parametrize("written", WRITTEN)
-def test_metadata_that_cannot_be_stored_is_400(api: APIClient, db: None, written: str) -> None:
+def test_metadata_that_cannot_be_stored_is_400(api: Api, db: None, written: str) -> None:
     body = f'{{"text": {json.dumps(LIGHTHOUSE)}, "metadata": {written}}}'
     sent = api.post("/ingest", body, content_type="application/json")
     form = {"file": SimpleUploadedFile("a.md", LIGHTHOUSE.encode()), "metadata": written}
@@ -88,7 +86,7 @@ def test_metadata_that_cannot_be_stored_is_400(api: APIClient, db: None, written
     assert (sent.status_code, in_form.status_code) == (400, 400)
 
 
-def test_metadata_as_deep_as_is_stored_is_shown(api: APIClient, db: None) -> None:
+def test_metadata_as_deep_as_is_stored_is_shown(api: Api, db: None) -> None:
     metadata = {"x": nested(MAX_DEPTH - 1)}
     form = {"file": SimpleUploadedFile("a.md", LIGHTHOUSE.encode())}
     made = api.post("/ingest", form | {"metadata": json.dumps(metadata)}, format="multipart")
@@ -109,9 +107,7 @@ HOSTILE_FILES = {
 
 
 @pytest.mark.parametrize("name", HOSTILE_FILES)
-def test_what_a_file_says_of_itself_is_cleaned_like_its_text(
-    api: APIClient, db: None, name: str
-) -> None:
+def test_what_a_file_says_of_itself_is_cleaned_like_its_text(api: Api, db: None, name: str) -> None:
     file = SimpleUploadedFile(name, HOSTILE_FILES[name].encode())
     made = api.post("/ingest", {"file": file}, format="multipart")
     assert made.status_code in {201, 422}, made.content
@@ -165,7 +161,7 @@ def database_away() -> Iterator[None]:
     ],
 )  # fmt: skip
 def test_while_the_database_is_away_it_is_503(
-    api: APIClient, database_away: None, method: str, path: str
+    api: Api, database_away: None, method: str, path: str
 ) -> None:
     api.cookies["sessionid"] = "of-somebody-who-is-logged-in"
     body = {"text": LIGHTHOUSE, "query": "lamp", "question": "Who lights it?"}
@@ -178,7 +174,7 @@ def test_while_the_database_is_away_it_is_503(
 
 @pytest.mark.parametrize("path", ["/health", "/docs", "/admin"])
 def test_a_cookie_asks_for_no_database_where_none_is_needed(
-    api: APIClient, database_away: None, path: str
+    api: Api, database_away: None, path: str
 ) -> None:
     api.cookies["sessionid"] = "of-somebody-who-is-logged-in"
     assert api.get(path).status_code in {200, 302}

@@ -10,7 +10,6 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from rest_framework.test import APIClient
 
 from corpus.catalogue import delete_document
 from corpus.ingestion.document_writer import StoredDocument
@@ -27,6 +26,7 @@ from qa.retention import purge
 from qa.search.hybrid import passage_of
 from qa.sessions import ask_in_session, open_session
 from qa.types import Answer, ClosePassage
+from tests.support.client import Api
 from tests.support.database import places_of
 from tests.support.documents import (
     BAKERY,
@@ -79,7 +79,7 @@ def page(client: Client, path: str) -> str:
 
 
 def test_a_kept_conversation_is_listed_and_one_of_the_api_is_not(
-    api: APIClient, client: Client, stored: StoredDocument
+    api: Api, client: Client, stored: StoredDocument
 ) -> None:
     other = open_session()
     ask("How tall is the tower?", session=other)
@@ -101,7 +101,7 @@ def test_going_on_with_a_session_can_keep_it(stored: StoredDocument) -> None:
 
 @pytest.mark.parametrize(("q", "count"), [("orsolya", 1), ("LIGHTHOUSE", 1), ("rye", 0)])
 def test_conversations_are_found_by_questions_and_answers(
-    api: APIClient, client: Client, stored: StoredDocument, q: str, count: int
+    api: Api, client: Client, stored: StoredDocument, q: str, count: int
 ) -> None:
     ask()
     assert len(api.get("/sessions", {"q": q}).json()["results"]) == count
@@ -109,15 +109,15 @@ def test_conversations_are_found_by_questions_and_answers(
 
 
 def test_a_conversation_is_renamed_and_found_by_its_name(
-    api: APIClient, client: Client, stored: StoredDocument
+    api: Api, client: Client, stored: StoredDocument
 ) -> None:
     url = f"/sessions/{ask().pk}"
-    assert api.patch(url, {"name": "Towers <b>"}, format="json").json()["name"] == "Towers <b>"
+    assert api.patch(url, {"name": "Towers <b>"}).json()["name"] == "Towers <b>"
     assert len(api.get("/sessions", {"q": "towers"}).json()["results"]) == 1
     assert "Towers &lt;b&gt;" in page(client, f"/ui/chats/{url.rsplit('/', 1)[-1]}")
     client.post(f"/ui{url.replace('sessions', 'chats')}/name", {"name": ""})
     assert api.get(url).json()["name"] == ""
-    assert api.patch(url, {"name": "x" * 201}, format="json").status_code == 400
+    assert api.patch(url, {"name": "x" * 201}).status_code == 400
 
 
 def test_a_kept_conversation_does_not_expire(stored: StoredDocument, settings: Any) -> None:
@@ -134,7 +134,7 @@ def test_a_kept_conversation_does_not_expire(stored: StoredDocument, settings: A
 
 @pytest.mark.parametrize("by", ["api", "page"])
 def test_deleting_a_conversation_takes_all_that_was_said_in_it(
-    api: APIClient, client: Client, stored: StoredDocument, by: str
+    api: Api, client: Client, stored: StoredDocument, by: str
 ) -> None:
     question = "Who was the engineer of Zumthor's lighthouse at Bavoke?"
     session = ask(question)
@@ -155,7 +155,7 @@ def test_deleting_a_conversation_takes_all_that_was_said_in_it(
     assert api.delete(f"/sessions/{session.pk}").status_code == 404
 
 
-def test_a_conversation_is_exported(client: Client, api: APIClient, stored: StoredDocument) -> None:
+def test_a_conversation_is_exported(client: Client, api: Api, stored: StoredDocument) -> None:
     session = ask()
     ask("Zxqv blorptang fnimble?", session=session)
     ask(session=session)
@@ -267,7 +267,7 @@ def close(quote: str) -> ClosePassage:
 
 
 def test_an_unsure_answer_shows_the_closest_passages_again(
-    client: Client, api: APIClient, stored: StoredDocument, collection: Collection
+    client: Client, api: Api, stored: StoredDocument, collection: Collection
 ) -> None:
     answer_id = keep(UNSURE_ANSWER, stored, collection)
     turn = page(client, f"/ui/answers/{answer_id}/turn")
@@ -284,7 +284,7 @@ def test_an_unsure_answer_shows_the_closest_passages_again(
 
 
 def test_a_long_conversation_takes_no_more_statements_than_a_short_one(
-    client: Client, api: APIClient, stored: StoredDocument, collection: Collection
+    client: Client, api: Api, stored: StoredDocument, collection: Collection
 ) -> None:
     session = ask()
     counts = []

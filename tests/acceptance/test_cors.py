@@ -3,14 +3,15 @@
 from typing import Any
 
 import pytest
-from rest_framework.test import APIClient
+
+from tests.support.client import Api
 
 pytestmark = pytest.mark.django_db
 
 PAGE = "https://app.example.org"
 
 
-def preflight(api: APIClient, origin: str = PAGE, path: str = "/search") -> Any:
+def preflight(api: Api, origin: str = PAGE, path: str = "/search") -> Any:
     return api.options(
         path,
         HTTP_ORIGIN=origin,
@@ -19,12 +20,12 @@ def preflight(api: APIClient, origin: str = PAGE, path: str = "/search") -> Any:
     )
 
 
-def test_no_origin_is_let_in_by_default(api: APIClient) -> None:
+def test_no_origin_is_let_in_by_default(api: Api) -> None:
     assert "Access-Control-Allow-Origin" not in preflight(api)
     assert "Access-Control-Allow-Origin" not in api.get("/tags", HTTP_ORIGIN=PAGE)
 
 
-def test_a_named_origin_is_let_in_and_no_other(api: APIClient, settings: Any) -> None:
+def test_a_named_origin_is_let_in_and_no_other(api: Api, settings: Any) -> None:
     settings.CORS_ALLOWED_ORIGINS = [PAGE]
     allowed = preflight(api)
     assert allowed["Access-Control-Allow-Origin"] == PAGE
@@ -35,6 +36,6 @@ def test_a_named_origin_is_let_in_and_no_other(api: APIClient, settings: Any) ->
     assert "Access-Control-Allow-Origin" not in preflight(api, "https://evil.example.org")
 
 
-def test_the_admin_stays_closed(api: APIClient, settings: Any) -> None:
+def test_the_admin_stays_closed(api: Api, settings: Any) -> None:
     settings.CORS_ALLOWED_ORIGINS = [PAGE]
     assert "Access-Control-Allow-Origin" not in preflight(api, path="/admin/login/")

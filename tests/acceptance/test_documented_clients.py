@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rest_framework.test import APIClient
 
 from corpus.models import Chunk
 from pkb.http.endpoint_lookup import list_operations
+from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE, Ingest
 from tests.support.processes import OTHERS, ROOT, wait_for_environment
 
@@ -94,7 +94,7 @@ def test_a_retriever_of_llamaindex_finds_passages(run_beside: RunBeside) -> None
 def test_a_client_generated_from_the_schema_asks_and_searches(
     run_beside: RunBeside, tmp_path: Path, db: None
 ) -> None:
-    schema = APIClient().get("/schema", {"format": "json"}).content
+    schema = Api().get("/schema", {"format": "json"}).content
     (tmp_path / "schema.json").write_bytes(schema)
     (tmp_path / "config.yaml").write_text("post_hooks: []")  # its formatter only
     made = ("generate", "--path", "schema.json", "--meta", "none", "--output-path", "kb")

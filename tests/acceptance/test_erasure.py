@@ -10,7 +10,6 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.test import Client
-from rest_framework.test import APIClient
 
 from corpus.catalogue import create_collection, delete_collection, delete_document
 from corpus.errors import BackendError
@@ -25,6 +24,7 @@ from qa.answer_store import accept_feedback, record_answer
 from qa.models import Answer, ChatEvent, Message
 from tests.acceptance.test_chat_api import again, chat
 from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
+from tests.support.client import Api
 from tests.support.database import fingerprint, places_of
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
@@ -39,30 +39,30 @@ FILE = "ottermol.md"
 FILE_TEXT = f"# Marigold\n\n{LIGHTHOUSE}\n\nVexlimar wrote this.\n"
 
 
-def ask(api: APIClient, question: str = LIGHTHOUSE_QUESTION, **fields: Any) -> Any:
+def ask(api: Api, question: str = LIGHTHOUSE_QUESTION, **fields: Any) -> Any:
     path = "/ask-selected" if "selected_text" in fields else "/ask"
-    reply = api.post(path, {"question": question, **fields}, format="json")
+    reply = api.post(path, {"question": question, **fields})
     assert reply.status_code == 200, reply.json()
     return reply.json()
 
 
-def ingest_by_key(api: APIClient) -> str:
+def ingest_by_key(api: Api) -> str:
     body = {"text": LIGHTHOUSE, **ATTRIBUTES}
-    reply = api.post("/ingest", body, format="json", headers={"Idempotency-Key": "a-1"})
+    reply = api.post("/ingest", body, headers={"Idempotency-Key": "a-1"})
     assert reply.status_code == 201
     return str(reply.json()["document_id"])
 
 
-def ask_by_all_doors(api: APIClient, collection: Collection) -> None:
+def ask_by_all_doors(api: Api, collection: Collection) -> None:
     """Leave the document's words wherever asking leaves them."""
     api.get("/answer", {"q": LIGHTHOUSE_QUESTION})
     session_id = ask(api)["session_id"]
     ask(api, "How tall is it?", session_id=session_id)
     assert "Orsolya" in ask(api, selected_text=LIGHTHOUSE.replace(". ", ".  "))["answer"]
     messages = [{"role": "user", "content": LIGHTHOUSE_QUESTION}]
-    api.post("/v1/chat/completions", {"model": "pkb", "messages": messages}, format="json")
+    api.post("/v1/chat/completions", {"model": "pkb", "messages": messages})
     answer_id = api.get("/answer", {"q": LIGHTHOUSE_QUESTION}).json()["id"]
-    liked = api.post(f"/answers/{answer_id}/feedback", {"rating": "up"}, format="json").json()
+    liked = api.post(f"/answers/{answer_id}/feedback", {"rating": "up"}).json()
     assert accept_feedback([liked["id"]]) == 1
     assert adopt_feedback(collection) == 1
     propose_questions(collection, count=5)
@@ -70,9 +70,9 @@ def ask_by_all_doors(api: APIClient, collection: Collection) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_no_word_of_a_deleted_document_is_left_by_any_door(
-    api: APIClient, collection: Collection, ingest: Ingest
+    api: Api, collection: Collection
 ) -> None:
-    ingest(BAKERY)
+    api.ingest(BAKERY)
     document_id = ingest_by_key(api)
     ask_by_all_doors(api, collection)
     location = chat().headers["Location"]
@@ -89,7 +89,7 @@ def test_no_word_of_a_deleted_document_is_left_by_any_door(
 
 
 def by_api(document: Document) -> None:
-    assert APIClient().delete(f"/documents/{document.pk}").status_code == 204
+    assert Api().delete(f"/documents/{document.pk}").status_code == 204
 
 
 def by_page(document: Document) -> None:
@@ -126,7 +126,7 @@ WAYS = [by_api, by_page, by_admin, by_admin_action, by_queryset, by_collection]
 @pytest.mark.django_db
 @pytest.mark.parametrize("delete", WAYS, ids=lambda way: way.__name__)
 def test_every_way_of_deleting_is_complete(
-    api: APIClient,
+    api: Api,
     client: Client,
     uploads: Path,  # noqa: F811
     delete: Callable[[Document], None],
@@ -150,7 +150,7 @@ def test_every_way_of_deleting_is_complete(
 
 @pytest.mark.django_db
 def test_what_a_sync_removes_is_left_in_its_report_only(
-    api: APIClient, collection: Collection, tmp_path: Path
+    api: Api, collection: Collection, tmp_path: Path
 ) -> None:
     file = tmp_path / FILE
     file.write_text(FILE_TEXT)
@@ -184,8 +184,8 @@ def test_a_job_and_the_admins_log_forget_what_failed_and_was_deleted(
 
 
 @pytest.mark.django_db
-def test_an_erased_answer_stays_as_a_record_that_says_so(api: APIClient, ingest: Ingest) -> None:
-    stored = ingest(LIGHTHOUSE, **ATTRIBUTES)
+def test_an_erased_answer_stays_as_a_record_that_says_so(api: Api) -> None:
+    stored = api.ingest(LIGHTHOUSE, **ATTRIBUTES)
     asked = ask(api)
     api.delete(f"/documents/{stored.document_id}")
     shown = api.get(f"/answers/{asked['id']}").json()
@@ -199,10 +199,8 @@ def test_an_erased_answer_stays_as_a_record_that_says_so(api: APIClient, ingest:
 
 
 @pytest.mark.django_db
-def test_the_whole_text_goes_where_one_of_several_documents_does(
-    api: APIClient, ingest: Ingest
-) -> None:
-    lighthouse, bakery = ingest(LIGHTHOUSE), ingest(BAKERY)
+def test_the_whole_text_goes_where_one_of_several_documents_does(api: Api) -> None:
+    lighthouse, bakery = api.ingest(LIGHTHOUSE), api.ingest(BAKERY)
     both = ask(api, "Who built the lighthouse at Bavoke and when does the bakery open?")
     only = ask(api, "When does the bakery in Lindow open?")
     api.delete(f"/documents/{lighthouse.document_id}")
@@ -215,23 +213,19 @@ def test_the_whole_text_goes_where_one_of_several_documents_does(
 
 
 @pytest.mark.django_db
-def test_a_replaced_version_stays_in_answers_until_its_document_goes(
-    api: APIClient, ingest: Ingest
-) -> None:
-    ingest(LIGHTHOUSE, source_uri="note:1")
+def test_a_replaced_version_stays_in_answers_until_its_document_goes(api: Api) -> None:
+    api.ingest(LIGHTHOUSE, source_uri="note:1")
     asked = ask(api)
-    stored = ingest(BAKERY, source_uri="note:1")
+    stored = api.ingest(BAKERY, source_uri="note:1")
     assert Answer.objects.get(pk=asked["id"]).text == asked["answer"]
     api.delete(f"/documents/{stored.document_id}")
     assert places_of("orsolya") == set()
 
 
 @pytest.mark.django_db
-def test_a_selection_of_rendered_markdown_is_found_without_its_marks(
-    api: APIClient, ingest: Ingest
-) -> None:
+def test_a_selection_of_rendered_markdown_is_found_without_its_marks(api: Api) -> None:
     text = "- The lighthouse at **Bavoke** was built by [Orsolya Quill](https://x.example/o)."
-    stored = ingest(f"# Towers\n\n{text}\n- Its lamp burns `rapeseed` oil.")
+    stored = api.ingest(f"# Towers\n\n{text}\n- Its lamp burns `rapeseed` oil.")
     shown = "The lighthouse at Bavoke was built by Orsolya Quill.\nIts lamp burns rapeseed oil."
     assert "Orsolya" in ask(api, selected_text=shown)["answer"]
     api.delete(f"/documents/{stored.document_id}")
@@ -239,10 +233,8 @@ def test_a_selection_of_rendered_markdown_is_found_without_its_marks(
 
 
 @pytest.mark.django_db
-def test_later_questions_of_a_conversation_stand_as_they_were_asked(
-    api: APIClient, ingest: Ingest
-) -> None:
-    stored = ingest(LIGHTHOUSE)
+def test_later_questions_of_a_conversation_stand_as_they_were_asked(api: Api) -> None:
+    stored = api.ingest(LIGHTHOUSE)
     session_id = ask(api)["session_id"]
     later = ask(api, "How tall is it?", session_id=session_id)
     # As a language model completes it, from the answer.
@@ -255,10 +247,10 @@ def test_later_questions_of_a_conversation_stand_as_they_were_asked(
 
 @pytest.mark.django_db
 def test_a_question_that_is_asked_while_the_answer_before_it_goes_stands_as_asked(
-    api: APIClient, ingest: Ingest, monkeypatch: pytest.MonkeyPatch
+    api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The conversation was read before the deletion, and is added to after it."""
-    stored = ingest(LIGHTHOUSE)
+    stored = api.ingest(LIGHTHOUSE)
     session_id = ask(api)["session_id"]
     document_id = UUID(stored.document_id)
 
@@ -312,7 +304,7 @@ def test_a_stream_that_came_to_no_end_keeps_nothing(
 
 
 @pytest.mark.django_db
-def test_a_deletion_that_is_broken_off_takes_nothing(api: APIClient, ingest: Ingest) -> None:
+def test_a_deletion_that_is_broken_off_takes_nothing(api: Api) -> None:
     document_id = ingest_by_key(api)
     ask(api)
     before = fingerprint()

@@ -3,12 +3,12 @@
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
-from rest_framework.test import APIClient
 
 from corpus.models import Collection
 from qa import models
 from qa.example_questions import suggest_questions
-from tests.support.documents import LIGHTHOUSE, Ingest
+from tests.support.client import Api
+from tests.support.documents import LIGHTHOUSE
 
 pytestmark = pytest.mark.django_db
 
@@ -31,15 +31,15 @@ that, unless the retention is set to another number of days by whoever runs it.
 """
 
 
-def upload(api: APIClient) -> None:
+def upload(api: Api) -> None:
     file = SimpleUploadedFile("faq.md", FAQ.encode())
-    assert api.post("/ingest", {"file": file}).status_code == 201
+    assert api.post("/ingest", {"file": file}, format="multipart").status_code == 201
 
 
 def test_examples_are_questions_of_the_documents_that_were_not_refused(
-    collection: Collection, ingest: Ingest, client: Client, api: APIClient
+    collection: Collection, client: Client, api: Api
 ) -> None:
-    ingest(LIGHTHOUSE, title="Bavoke lighthouse")
+    api.ingest(LIGHTHOUSE, title="Bavoke lighthouse")
     upload(api)
     port, backups, *about = suggest_questions(collection, count=9)
     assert port == "How do I change the default port of the harbour tool?"
@@ -53,8 +53,8 @@ def test_examples_are_questions_of_the_documents_that_were_not_refused(
     assert port not in suggest_questions(collection, count=9)
 
 
-def test_every_example_is_answered(collection: Collection, ingest: Ingest, api: APIClient) -> None:
-    ingest(LIGHTHOUSE, title="Bavoke lighthouse")
+def test_every_example_is_answered(collection: Collection, api: Api) -> None:
+    api.ingest(LIGHTHOUSE, title="Bavoke lighthouse")
     upload(api)
     for question in suggest_questions(collection, count=9):
         assert api.get("/answer", {"q": question}).json()["kind"] == "answer"

@@ -128,7 +128,7 @@ def test_names_are_each_owners_own(ida: Tenant, otto: Tenant) -> None:
     assert call(otto.key, "post", "/collections", name="secret").status_code == 201
     headers = {"Authorization": f"Bearer {otto.key}", "Idempotency-Key": "k1"}
     body = {"text": OTTOS, "collection": "secret", "tags": ["ottermol"]}
-    added = CALLER.post("/ingest", body, format="json", headers=headers)
+    added = CALLER.post("/ingest", body, headers=headers)
     assert (added.status_code, added.json()["tags"]) == (201, ["ottermol"])
     tags = {key: call(key, "get", "/tags/ottermol").json() for key in (ida.key, otto.key)}
     assert [tags[key]["document_count"] for key in (ida.key, otto.key)] == [1, 1]

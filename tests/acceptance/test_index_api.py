@@ -3,28 +3,28 @@
 from typing import Any
 
 import pytest
-from rest_framework.test import APIClient
 
 from corpus.models import Collection
 from corpus.vector_index import ensure_vector_index, vector_index_name
+from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, long_text
 
 pytestmark = pytest.mark.django_db
 
 
-def create(api: APIClient, name: Any = "notes", **settings: Any) -> Any:
-    return api.post("/create", {"index_name": name, **settings}, format="json")
+def create(api: Api, name: Any = "notes", **settings: Any) -> Any:
+    return api.post("/create", {"index_name": name, **settings})
 
 
-def query(api: APIClient, text: str = LIGHTHOUSE_QUESTION, **body: Any) -> Any:
-    return api.post("/query", {"query": text, "index_name": "notes", **body}, format="json")
+def query(api: Api, text: str = LIGHTHOUSE_QUESTION, **body: Any) -> Any:
+    return api.post("/query", {"query": text, "index_name": "notes", **body})
 
 
-def ingest(api: APIClient, text: str, **body: Any) -> Any:
-    return api.post("/ingest", {"text": text, "collection": "notes", **body}, format="json").json()
+def ingest(api: Api, text: str, **body: Any) -> Any:
+    return api.post("/ingest", {"text": text, "collection": "notes", **body}).json()
 
 
-def test_create_makes_a_collection(api: APIClient) -> None:
+def test_create_makes_a_collection(api: Api) -> None:
     made = create(api)
     assert made.status_code == 201
     assert made.json() == {
@@ -35,7 +35,7 @@ def test_create_makes_a_collection(api: APIClient) -> None:
     assert api.get("/collections/notes").json()["document_count"] == 0
 
 
-def test_create_takes_a_model_and_chunk_settings(api: APIClient) -> None:
+def test_create_takes_a_model_and_chunk_settings(api: Api) -> None:
     settings = {"embedding_model": "all-MiniLM-L6-v2", "chunking": {"size": 90}}
     assert create(api, **settings, description="Notes of the coast.").status_code == 201
     shown = api.get("/collections/notes").json()
@@ -44,7 +44,7 @@ def test_create_takes_a_model_and_chunk_settings(api: APIClient) -> None:
     assert shown["description"] == "Notes of the coast."
 
 
-def test_create_again_is_409_and_changes_nothing(api: APIClient) -> None:
+def test_create_again_is_409_and_changes_nothing(api: Api) -> None:
     create(api)
     ingest(api, LIGHTHOUSE)
     before = api.get("/collections/notes").json()
@@ -67,17 +67,15 @@ def test_create_again_is_409_and_changes_nothing(api: APIClient) -> None:
     ],
     ids=["no name", "digit", "line break", "size", "number", "unknown model", "dimension"],
 )
-def test_a_bad_create_is_400_and_makes_nothing(
-    api: APIClient, body: dict[str, Any], field: str
-) -> None:
-    refused = api.post("/create", body, format="json")
+def test_a_bad_create_is_400_and_makes_nothing(api: Api, body: dict[str, Any], field: str) -> None:
+    refused = api.post("/create", body)
     assert refused.status_code == 400
     assert [error["field"] for error in refused.json()["errors"]] == [field]
     assert not Collection.objects.filter(name="notes").exists()
 
 
 @pytest.mark.bare_models
-def test_query_names_where_each_passage_came_from(api: APIClient) -> None:
+def test_query_names_where_each_passage_came_from(api: Api) -> None:
     create(api)
     ingest(api, BAKERY, title="Lindow")
     stored = ingest(api, LIGHTHOUSE, source_uri="note:bavoke", title="Bavoke")
@@ -90,7 +88,7 @@ def test_query_names_where_each_passage_came_from(api: APIClient) -> None:
     assert 1 >= best["score"] > other["score"] >= 0
 
 
-def test_query_takes_up_to_100(api: APIClient) -> None:
+def test_query_takes_up_to_100(api: Api) -> None:
     create(api, chunking={"size": 16, "overlap_sentences": 0})
     stored = ingest(api, long_text(8))
     assert stored["chunk_count"] > 100
@@ -100,12 +98,12 @@ def test_query_takes_up_to_100(api: APIClient) -> None:
     assert len(query(api, "Which entry?").json()["results"]) == 5
 
 
-def test_query_of_an_empty_index_finds_nothing(api: APIClient) -> None:
+def test_query_of_an_empty_index_finds_nothing(api: Api) -> None:
     create(api)
     assert query(api).json()["results"] == []
 
 
-def test_query_of_an_unknown_index_is_404(api: APIClient) -> None:
+def test_query_of_an_unknown_index_is_404(api: Api) -> None:
     assert query(api).status_code == 404
 
 
@@ -121,16 +119,14 @@ def test_query_of_an_unknown_index_is_404(api: APIClient) -> None:
     ],
     ids=["empty", "long", "no index", "0", "101", "word"],
 )
-def test_a_bad_query_is_400_and_names_the_field(
-    api: APIClient, body: dict[str, Any], field: str
-) -> None:
+def test_a_bad_query_is_400_and_names_the_field(api: Api, body: dict[str, Any], field: str) -> None:
     given = {"query": "q", "index_name": "notes", **body}
-    refused = api.post("/query", given, format="json")
+    refused = api.post("/query", given)
     assert refused.status_code == 400
     assert [error["field"] for error in refused.json()["errors"]] == [field]
 
 
-def test_the_index_of_a_model_is_made_once(api: APIClient, django_assert_num_queries: Any) -> None:
+def test_the_index_of_a_model_is_made_once(api: Api, django_assert_num_queries: Any) -> None:
     create(api)
     with django_assert_num_queries(1):
         ensure_vector_index(model="bge-small-en-v1.5+all-MiniLM-L6-v2", dimension=768)

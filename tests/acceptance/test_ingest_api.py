@@ -8,20 +8,20 @@ import psycopg
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
-from rest_framework.test import APIClient
 
 from corpus.models import Document
+from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE
 
 pytestmark = pytest.mark.django_db
 
 
-def post(api: APIClient, **body: Any) -> Any:
-    return api.post("/ingest", {"text": LIGHTHOUSE, **body}, format="json")
+def post(api: Api, **body: Any) -> Any:
+    return api.post("/ingest", {"text": LIGHTHOUSE, **body})
 
 
 @pytest.mark.bare_models
-def test_a_text_is_taken_in(api: APIClient) -> None:
+def test_a_text_is_taken_in(api: Api) -> None:
     response = post(api, tags=[" Demo", "demo", "e\u0301"], source="cli", title="Light")
     assert response.status_code == 201
     body = response.json()
@@ -31,7 +31,7 @@ def test_a_text_is_taken_in(api: APIClient) -> None:
     assert body["chunk_count"] == len(body["chunk_ids"]) >= 1
 
 
-def test_the_same_content_is_409_and_names_the_document(api: APIClient) -> None:
+def test_the_same_content_is_409_and_names_the_document(api: Api) -> None:
     first = post(api).json()
     second = post(api, tags=["other"])
     assert second.status_code == 409
@@ -40,7 +40,7 @@ def test_the_same_content_is_409_and_names_the_document(api: APIClient) -> None:
     assert second.json()["error"] == "duplicate_document"
 
 
-def test_a_known_source_uri_is_replaced_with_200(api: APIClient) -> None:
+def test_a_known_source_uri_is_replaced_with_200(api: Api) -> None:
     first = post(api, source_uri="note:1")
     second = post(api, text=BAKERY, source_uri="note:1")
     assert (first.status_code, second.status_code) == (201, 200)
@@ -65,7 +65,7 @@ def test_a_known_source_uri_is_replaced_with_200(api: APIClient) -> None:
         {"source_uri": ["a"]},
     ],
 )
-def test_a_wrong_type_is_400(api: APIClient, wrong: dict[str, Any]) -> None:
+def test_a_wrong_type_is_400(api: Api, wrong: dict[str, Any]) -> None:
     response = post(api, **wrong)
     assert response.status_code == 400
     assert response.json()["status_code"] == 400
@@ -73,13 +73,13 @@ def test_a_wrong_type_is_400(api: APIClient, wrong: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("body", [b"{nope", b"", b"[1]", b"null", b'"text"', b'{"text": "\xff"}'])
-def test_a_bad_body_is_400(api: APIClient, body: bytes) -> None:
+def test_a_bad_body_is_400(api: Api, body: bytes) -> None:
     response = api.post("/ingest", body, content_type="application/json")
     assert response.status_code == 400
     assert response["Content-Type"] == "application/problem+json"
 
 
-def test_json_nested_too_deeply_is_400(api: APIClient) -> None:
+def test_json_nested_too_deeply_is_400(api: Api) -> None:
     body = b'{"text": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     assert api.post("/ingest", body, content_type="application/json").status_code == 400
 
@@ -92,21 +92,21 @@ def test_json_nested_too_deeply_is_400(api: APIClient) -> None:
         ("A text that is long enough but holds a NUL\x00 in it.", "binary_text"),
     ],
 )
-def test_content_that_cannot_be_taken_is_422(api: APIClient, text: str, code: str) -> None:
+def test_content_that_cannot_be_taken_is_422(api: Api, text: str, code: str) -> None:
     response = post(api, text=text)
     assert response.status_code == 422
     assert response.json()["error"] == code
 
 
-def test_an_unknown_collection_is_404(api: APIClient) -> None:
+def test_an_unknown_collection_is_404(api: Api) -> None:
     assert post(api, collection="absent").status_code == 404
 
 
-def test_an_unknown_request_type_is_415(api: APIClient) -> None:
+def test_an_unknown_request_type_is_415(api: Api) -> None:
     assert api.post("/ingest", b"<a/>", content_type="application/x-unknown").status_code == 415
 
 
-def upload(api: APIClient, content: bytes, name: str, media_type: str, **fields: Any) -> Any:
+def upload(api: Api, content: bytes, name: str, media_type: str, **fields: Any) -> Any:
     file = SimpleUploadedFile(name, content, content_type=media_type)
     return api.post("/ingest", {"file": file, **fields}, format="multipart")
 
@@ -119,7 +119,7 @@ def upload(api: APIClient, content: bytes, name: str, media_type: str, **fields:
         ("note.html", "text/html", b"<html><body><h1>Head</h1><p>A short note.</p></body></html>"),
     ],
 )
-def test_a_file_is_taken_in(api: APIClient, name: str, media_type: str, content: bytes) -> None:
+def test_a_file_is_taken_in(api: Api, name: str, media_type: str, content: bytes) -> None:
     response = upload(api, content, name, media_type, tags=["a", "b"], metadata='{"k": 1}')
     assert response.status_code == 201, response.content
     assert response.json()["tags"] == ["a", "b"]
@@ -139,20 +139,20 @@ def test_a_file_is_taken_in(api: APIClient, name: str, media_type: str, content:
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused(
-    api: APIClient, name: str, media_type: str, content: bytes, status: int
+    api: Api, name: str, media_type: str, content: bytes, status: int
 ) -> None:
     assert upload(api, content, name, media_type).status_code == status
     assert not Document.objects.exists()
 
 
-def test_an_upload_without_a_file_is_400(api: APIClient) -> None:
+def test_an_upload_without_a_file_is_400(api: Api) -> None:
     response = api.post("/ingest", {"other": BytesIO(b"x")}, format="multipart")
     assert response.status_code == 400
 
 
-def test_an_idempotency_key_repeats_the_answer(api: APIClient) -> None:
+def test_an_idempotency_key_repeats_the_answer(api: Api) -> None:
     def send(text: str) -> Any:
-        return api.post("/ingest", {"text": text}, format="json", headers={"Idempotency-Key": "k1"})
+        return api.post("/ingest", {"text": text}, headers={"Idempotency-Key": "k1"})
 
     first, again, other = send(LIGHTHOUSE), send(LIGHTHOUSE), send(BAKERY)
     assert (first.status_code, again.status_code, other.status_code) == (201, 201, 422)
@@ -160,30 +160,30 @@ def test_an_idempotency_key_repeats_the_answer(api: APIClient) -> None:
     assert Document.objects.count() == 1
 
 
-def test_a_key_whose_first_request_is_at_work_is_409(api: APIClient) -> None:
+def test_a_key_whose_first_request_is_at_work_is_409(api: Api) -> None:
     number = int.from_bytes(sha256(b"idempotency:None:None:k3").digest()[:8], signed=True)
     headers = {"Idempotency-Key": "k3"}
     parameters = {**connection.get_connection_params()}
     parameters.pop("cursor_factory", None)
     with psycopg.connect(**parameters) as other:
         other.execute("SELECT pg_advisory_lock(%s)", [number])
-        busy = api.post("/ingest", {"text": LIGHTHOUSE}, format="json", headers=headers)
+        busy = api.post("/ingest", {"text": LIGHTHOUSE}, headers=headers)
         other.execute("SELECT pg_advisory_unlock(%s)", [number])  # by itself it takes a moment
     assert (busy.status_code, busy.json()["error"]) == (409, "idempotency_key_busy")
     assert int(busy["Retry-After"]) > 0
-    later = api.post("/ingest", {"text": LIGHTHOUSE}, format="json", headers=headers)
+    later = api.post("/ingest", {"text": LIGHTHOUSE}, headers=headers)
     assert later.status_code == 201
 
 
-def test_a_failed_request_may_be_tried_again_under_its_key(api: APIClient) -> None:
+def test_a_failed_request_may_be_tried_again_under_its_key(api: Api) -> None:
     headers = {"Idempotency-Key": "k2"}
     body = {"text": LIGHTHOUSE, "collection": "later"}
-    assert api.post("/ingest", body, format="json", headers=headers).status_code == 404
-    api.post("/collections", {"name": "later"}, format="json")
-    assert api.post("/ingest", body, format="json", headers=headers).status_code == 201
+    assert api.post("/ingest", body, headers=headers).status_code == 404
+    api.post("/collections", {"name": "later"})
+    assert api.post("/ingest", body, headers=headers).status_code == 201
 
 
-def test_a_text_too_long_by_far_is_refused_unread(api: APIClient, settings: Any) -> None:
+def test_a_text_too_long_by_far_is_refused_unread(api: Api, settings: Any) -> None:
     settings.PKB_MAX_INPUT_CHARS = 500
     blanks = " " * (4 * 500 - len(LIGHTHOUSE))
     assert post(api, text=LIGHTHOUSE + blanks).status_code == 201

@@ -8,13 +8,13 @@ from uuid import UUID, uuid4
 
 import pytest
 import structlog
-from rest_framework.test import APIClient
 from structlog.contextvars import get_contextvars
 
 from corpus.errors import BackendError
 from corpus.jobs.run import begin_job, run_job_slice
 from corpus.jobs.states import retry_job
 from corpus.models import Document, Job
+from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE
 
 pytestmark = pytest.mark.django_db
@@ -32,21 +32,21 @@ def root(tmp_path: Path, settings: Any) -> Path:
     return inside
 
 
-def encode_batch(api: APIClient, path: object = "notes", **body: Any) -> Any:
+def encode_batch(api: Api, path: object = "notes", **body: Any) -> Any:
     body = {"directory_path": str(path), "index_name": "default", **body}
-    return api.post("/encode_batch", body, format="json")
+    return api.post("/encode_batch", body)
 
 
-def encode_doc(api: APIClient, path: object = "notes/a.md", **body: Any) -> Any:
+def encode_doc(api: Api, path: object = "notes/a.md", **body: Any) -> Any:
     body = {"document_path": str(path), "index_name": "default", **body}
-    return api.post("/encode_doc", body, format="json")
+    return api.post("/encode_doc", body)
 
 
-def ingest(api: APIClient, path: object = "notes", **body: Any) -> Any:
-    return api.post("/ingest", {"content_path": str(path), **body}, format="json")
+def ingest(api: Api, path: object = "notes", **body: Any) -> Any:
+    return api.post("/ingest", {"content_path": str(path), **body})
 
 
-def test_a_folder_is_taken_in_by_a_job(api: APIClient, root: Path) -> None:
+def test_a_folder_is_taken_in_by_a_job(api: Api, root: Path) -> None:
     response = encode_batch(api)
     assert response.status_code == 202
     body = response.json()
@@ -66,7 +66,7 @@ def test_a_folder_is_taken_in_by_a_job(api: APIClient, root: Path) -> None:
 
 
 def test_one_id_leads_from_the_request_to_the_job_and_its_lines_in_the_log(
-    api: APIClient, root: Path, caplog: pytest.LogCaptureFixture
+    api: Api, root: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     asked = encode_batch(api)
     request_id = asked["X-Request-ID"]
@@ -91,9 +91,7 @@ def test_one_id_leads_from_the_request_to_the_job_and_its_lines_in_the_log(
     assert (lines[1]["status"], lines[1]["done"]) == ("succeeded", 2)
 
 
-def test_a_job_that_is_tried_again_bears_the_id_of_who_asked_for_that(
-    api: APIClient, root: Path
-) -> None:
+def test_a_job_that_is_tried_again_bears_the_id_of_who_asked_for_that(api: Api, root: Path) -> None:
     job_id = encode_batch(api).json()["job_id"]
     cancelled = api.post(f"/jobs/{job_id}/cancel")
     assert cancelled.json()["request_id"] != cancelled["X-Request-ID"]
@@ -104,9 +102,7 @@ def test_a_job_that_is_tried_again_bears_the_id_of_who_asked_for_that(
     assert retry_job(UUID(job_id)).request_id == again["X-Request-ID"]
 
 
-def test_unchanged_files_count_as_done_and_force_takes_them_in_again(
-    api: APIClient, root: Path
-) -> None:
+def test_unchanged_files_count_as_done_and_force_takes_them_in_again(api: Api, root: Path) -> None:
     for force, outcome in [(False, "added"), (False, "unchanged"), (True, "replaced")]:
         job_id = encode_batch(api, root / "notes", force_reindex=force).json()["job_id"]
         job = Job.objects.get(pk=job_id)
@@ -116,7 +112,7 @@ def test_unchanged_files_count_as_done_and_force_takes_them_in_again(
         assert {item.outcome for item in job.items.all()} == {outcome}
 
 
-def test_ingest_takes_a_folder_with_tags(api: APIClient, root: Path) -> None:
+def test_ingest_takes_a_folder_with_tags(api: Api, root: Path) -> None:
     response = ingest(api, tags=["Coast"], source="disk", batch_size=1)
     assert response.status_code == 202
     assert response.json()["status"] == "queued"
@@ -124,18 +120,15 @@ def test_ingest_takes_a_folder_with_tags(api: APIClient, root: Path) -> None:
     assert Document.objects.filter(tags__name="coast", source="disk").count() == 2
 
 
-def test_ingest_of_a_folder_is_idempotent_under_its_key(api: APIClient, root: Path) -> None:
+def test_ingest_of_a_folder_is_idempotent_under_its_key(api: Api, root: Path) -> None:
     headers = {"Idempotency-Key": "folder-1"}
-    answers = [
-        api.post("/ingest", {"content_path": "notes"}, format="json", headers=headers)
-        for _ in range(2)
-    ]
+    answers = [api.post("/ingest", {"content_path": "notes"}, headers=headers) for _ in range(2)]
     assert [answer.status_code for answer in answers] == [202, 202]
     assert answers[0].json() == answers[1].json()
     assert Job.objects.count() == 1
 
 
-def test_one_file_is_taken_in_at_once(api: APIClient, root: Path) -> None:
+def test_one_file_is_taken_in_at_once(api: Api, root: Path) -> None:
     first = encode_doc(api)
     assert first.status_code == 200
     assert first.json()["status"] == "added"
@@ -144,7 +137,7 @@ def test_one_file_is_taken_in_at_once(api: APIClient, root: Path) -> None:
     assert encode_doc(api, root / "notes" / "a.md").json()["status"] == "unchanged"
 
 
-def test_a_file_that_cannot_be_read_is_422_and_listed_as_failed(api: APIClient, root: Path) -> None:
+def test_a_file_that_cannot_be_read_is_422_and_listed_as_failed(api: Api, root: Path) -> None:
     (root / "bad.pdf").write_bytes(b"%PDF-1.7\nthis is no pdf at all")
     assert encode_doc(api, "bad.pdf").status_code == 422
     (shown,) = api.get("/documents", {"status": "failed"}).json()["results"]
@@ -184,7 +177,7 @@ ESCAPES: list[Callable[[Path], object]] = [
 
 @pytest.mark.parametrize("escape", ESCAPES)
 def test_what_is_refused_reads_like_what_is_absent(
-    api: APIClient, root: Path, escape: Callable[[Path], object]
+    api: Api, root: Path, escape: Callable[[Path], object]
 ) -> None:
     (root / "linked").symlink_to(root.parent / "outside")
     (root / "link.txt").symlink_to(root.parent / "outside" / "secret.txt")
@@ -205,9 +198,7 @@ def test_what_is_refused_reads_like_what_is_absent(
     assert not Document.objects.exists()
 
 
-def test_a_link_swapped_in_before_the_worker_comes_is_not_followed(
-    api: APIClient, root: Path
-) -> None:
+def test_a_link_swapped_in_before_the_worker_comes_is_not_followed(api: Api, root: Path) -> None:
     encode_batch(api)
     job = Job.objects.get()
     begin_job(job.pk)
@@ -223,7 +214,7 @@ def test_a_link_swapped_in_before_the_worker_comes_is_not_followed(
     assert "secret" not in str(api.get("/documents").json())
 
 
-def test_a_path_may_be_named_as_it_is_shown(api: APIClient, root: Path) -> None:
+def test_a_path_may_be_named_as_it_is_shown(api: Api, root: Path) -> None:
     assert encode_doc(api).status_code == 200
     (shown,) = api.get("/documents").json()["results"]
     assert shown["file_path"] == shown["source_uri"] == "inside/notes/a.md"
@@ -235,12 +226,12 @@ def test_a_path_may_be_named_as_it_is_shown(api: APIClient, root: Path) -> None:
     assert encode_doc(api, shown["file_path"]).json()["status"] == "added"
 
 
-def test_a_folder_is_no_file_and_a_file_no_folder(api: APIClient, root: Path) -> None:
+def test_a_folder_is_no_file_and_a_file_no_folder(api: Api, root: Path) -> None:
     assert encode_doc(api, "notes").status_code == 404
     assert encode_batch(api, "notes/a.md").status_code == 404
 
 
-def test_without_roots_it_is_off(api: APIClient, settings: Any) -> None:
+def test_without_roots_it_is_off(api: Api, settings: Any) -> None:
     settings.PKB_INGEST_ROOTS = []
     for send in (encode_doc, encode_batch, ingest):
         response = send(api, "/etc")
@@ -248,7 +239,7 @@ def test_without_roots_it_is_off(api: APIClient, settings: Any) -> None:
         assert response.json()["error"] == "path_ingestion_off"
 
 
-def test_an_unknown_index_is_404(api: APIClient, root: Path) -> None:
+def test_an_unknown_index_is_404(api: Api, root: Path) -> None:
     assert encode_doc(api, index_name="absent").status_code == 404
     assert encode_batch(api, index_name="absent").status_code == 404
     assert ingest(api, collection="absent").status_code == 404
@@ -268,14 +259,14 @@ def test_an_unknown_index_is_404(api: APIClient, root: Path) -> None:
     ],
 )
 def test_a_bad_request_is_400_and_names_the_field(
-    api: APIClient, root: Path, body: dict[str, Any], field: str
+    api: Api, root: Path, body: dict[str, Any], field: str
 ) -> None:
     response = encode_batch(api, **body)
     assert response.status_code == 400
     assert response.json()["errors"][0]["field"] == field
 
 
-def test_jobs_are_listed_newest_first_in_pages(api: APIClient, root: Path) -> None:
+def test_jobs_are_listed_newest_first_in_pages(api: Api, root: Path) -> None:
     ids = [encode_batch(api).json()["job_id"] for _ in range(3)]
     page = api.get("/jobs", {"limit": 2}).json()
     rest = api.get(page["next"]).json()
@@ -287,7 +278,7 @@ def test_jobs_are_listed_newest_first_in_pages(api: APIClient, root: Path) -> No
     assert api.get("/jobs", {"collection": "absent"}).status_code == 404
 
 
-def test_retry_and_cancel_fit_the_state(api: APIClient, root: Path) -> None:
+def test_retry_and_cancel_fit_the_state(api: Api, root: Path) -> None:
     job_id = encode_batch(api).json()["job_id"]
     assert api.post(f"/jobs/{job_id}/retry").status_code == 409
     cancelled = api.post(f"/jobs/{job_id}/cancel")
@@ -300,14 +291,14 @@ def test_retry_and_cancel_fit_the_state(api: APIClient, root: Path) -> None:
     assert api.post(f"/jobs/{job_id}/retry").status_code == 409
 
 
-def test_an_unknown_job_is_404(api: APIClient, db: None) -> None:
+def test_an_unknown_job_is_404(api: Api, db: None) -> None:
     for key in (uuid4(), "no-uuid"):
         assert api.get(f"/jobs/{key}").status_code == 404
         assert api.post(f"/jobs/{key}/retry").status_code == 404
         assert api.post(f"/jobs/{key}/cancel").status_code == 404
 
 
-def test_a_failed_file_is_shown_with_its_reason(api: APIClient, root: Path) -> None:
+def test_a_failed_file_is_shown_with_its_reason(api: Api, root: Path) -> None:
     (root / "notes" / "empty.txt").write_bytes(b"")
     job_id = encode_batch(api).json()["job_id"]
     run_job_slice(Job.objects.get().pk)
@@ -319,20 +310,20 @@ def test_a_failed_file_is_shown_with_its_reason(api: APIClient, root: Path) -> N
 
 
 def test_a_document_without_all_its_vectors_says_so(
-    api: APIClient, monkeypatch: pytest.MonkeyPatch
+    api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*args: Any, **kwargs: Any) -> Any:
         raise BackendError("the model is gone")
 
     with monkeypatch.context() as patch:
         patch.setattr("corpus.ingestion.vectors._embed", fail)
-        response = api.post("/ingest", {"text": LIGHTHOUSE}, format="json")
+        response = api.post("/ingest", {"text": LIGHTHOUSE})
     assert response.status_code == 201
     body = response.json()
     assert (body["status"], body["embedded_count"]) == ("processing", 0)
     assert api.get(f"/documents/{body['document_id']}").json()["status"] == "processing"
     lexical = {"query": "Who built the lighthouse at Bavoke?", "mode": "lexical"}
-    found = api.post("/search", lexical, format="json").json()["results"]
+    found = api.post("/search", lexical).json()["results"]
     assert {result["chunk_id"] for result in found} <= set(body["chunk_ids"])
     assert found
     (job,) = api.get("/jobs", {"kind": "embed"}).json()["results"]

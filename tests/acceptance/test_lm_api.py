@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
-from rest_framework.test import APIClient
 
 from qa.grounding.drafts import Claim
 from qa.models import Answer
@@ -24,7 +23,8 @@ from tests.support.chat_server import (
     statement,
     written,
 )
-from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
+from tests.support.client import Api
+from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
 
 pytestmark = pytest.mark.django_db
 
@@ -36,7 +36,7 @@ SOURCE = LIGHTHOUSE.partition(" Its lamp")[0]
 
 
 def ask(
-    api: APIClient,
+    api: Api,
     settings: Any,
     behaviour: Behaviour,
     question: str = LIGHTHOUSE_QUESTION,
@@ -73,10 +73,8 @@ def finds_irrelevant(chaff: str, *, true: str = "") -> Judge:
     return judge
 
 
-def test_own_words_are_said_where_the_check_accepts_them(
-    api: APIClient, ingest: Ingest, settings: Any
-) -> None:
-    ingest(LIGHTHOUSE)
+def test_own_words_are_said_where_the_check_accepts_them(api: Api, settings: Any) -> None:
+    api.ingest(LIGHTHOUSE)
     answer = ask(api, settings, answers(statement(FACT, "S1.1")))
     assert answer["answer"] == FACT
     (citation,) = answer["citations"]
@@ -85,9 +83,9 @@ def test_own_words_are_said_where_the_check_accepts_them(
 
 
 def test_an_answer_to_a_question_of_yes_or_no_begins_with_the_verdict(
-    api: APIClient, ingest: Ingest, settings: Any
+    api: Api, settings: Any
 ) -> None:
-    ingest(LIGHTHOUSE)
+    api.ingest(LIGHTHOUSE)
     question = "Did Orsolya Quill build the lighthouse at Bavoke?"
     told = [statement(FACT, "S1.1"), statement("She was an engineer.", "S1.1")]
     assert ask(api, settings, answers(*told, verdict="yes"), question)["answer"] == (
@@ -106,9 +104,9 @@ def test_an_answer_to_a_question_of_yes_or_no_begins_with_the_verdict(
 )
 @pytest.mark.parametrize("is_accepted", [True, False])
 def test_a_statement_that_its_source_does_not_say_never_leaves(
-    api: APIClient, ingest: Ingest, settings: Any, lie: str, *, is_accepted: bool
+    api: Api, settings: Any, lie: str, *, is_accepted: bool
 ) -> None:
-    ingest(LIGHTHOUSE)
+    api.ingest(LIGHTHOUSE)
     judge = careful(lie) if is_accepted else careful()
     answer = ask(api, settings, answers(statement(lie, "S1.1"), judge=judge))
     if is_accepted:  # the document's own words are said
@@ -119,10 +117,8 @@ def test_a_statement_that_its_source_does_not_say_never_leaves(
         assert answer["closest"][0]["quote"] == SOURCE
 
 
-def test_a_model_that_accepts_everything_is_not_believed(
-    api: APIClient, ingest: Ingest, settings: Any
-) -> None:
-    ingest(LIGHTHOUSE)
+def test_a_model_that_accepts_everything_is_not_believed(api: Api, settings: Any) -> None:
+    api.ingest(LIGHTHOUSE)
     answer = ask(api, settings, answers(statement(FACT, "S1.1"), judge=credulous))
     assert FACT not in answer["answer"]
     assert "Orsolya Quill" in answer["answer"]
@@ -132,23 +128,21 @@ def test_a_model_that_accepts_everything_is_not_believed(
     )
 
 
-def test_what_a_model_that_cannot_be_checked_points_at_is_quoted(
-    api: APIClient, ingest: Ingest, settings: Any
-) -> None:
+def test_what_a_model_that_cannot_be_checked_points_at_is_quoted(api: Api, settings: Any) -> None:
     def behave(call: Call) -> None:
         drafts = says(written(statement(FACT, "S1.1")))
         (fails(500) if call.claims else drafts)(call)
 
-    ingest(LIGHTHOUSE)
+    api.ingest(LIGHTHOUSE)
     answer = ask(api, settings, behave)
     assert answer["answer"] == SOURCE
     assert (answer["answerer"], answer["fallback"]) == ("openai/test", None)
 
 
 def test_a_list_is_quoted_behind_what_leads_to_it_without_its_marks(
-    api: APIClient, ingest: Ingest, settings: Any
+    api: Api, settings: Any
 ) -> None:
-    ingest(
+    api.ingest(
         "The keeper of Bavoke carries three keys:\n\n- the key of the\n  lamp room\n"
         "- the key of the cellar\n- the key of the boat house"
     )
@@ -164,16 +158,16 @@ def test_a_list_is_quoted_behind_what_leads_to_it_without_its_marks(
     )
 
 
-def test_who_wrote_an_answer_is_said(api: APIClient, ingest: Ingest, settings: Any) -> None:
-    ingest(LIGHTHOUSE)
+def test_who_wrote_an_answer_is_said(api: Api, settings: Any) -> None:
+    api.ingest(LIGHTHOUSE)
     answer = ask(api, settings, answers(statement(FACT, "S1.1")))
     assert (answer["answerer"], answer["fallback"]) == ("openai/test", None)
 
 
 def test_an_empty_draft_is_a_refusal_and_the_nearest_passages_are_shown(
-    api: APIClient, ingest: Ingest, settings: Any
+    api: Api, settings: Any
 ) -> None:
-    ingest(LIGHTHOUSE)
+    api.ingest(LIGHTHOUSE)
     answer = ask(api, settings, answers())
     assert (answer["kind"], answer["answer"], answer["abstained"]) == ("unsure", "", True)
     assert answer["answerer"] == "openai/test"
@@ -181,10 +175,10 @@ def test_an_empty_draft_is_a_refusal_and_the_nearest_passages_are_shown(
 
 
 def test_where_nothing_of_a_draft_is_said_its_own_sources_are_shown_first(
-    api: APIClient, ingest: Ingest, settings: Any
+    api: Api, settings: Any
 ) -> None:
-    ingest(LIGHTHOUSE, title="Bavoke")
-    ingest(BAKERY, title="Lindow")
+    api.ingest(LIGHTHOUSE, title="Bavoke")
+    api.ingest(BAKERY, title="Lindow")
     chaff = "It is closed on Mondays."
     told = answers(statement(chaff, "S2.3"), judge=finds_irrelevant(chaff))
     answer = ask(api, settings, told)
@@ -193,9 +187,9 @@ def test_where_nothing_of_a_draft_is_said_its_own_sources_are_shown_first(
 
 
 def test_when_the_model_fails_the_extract_is_given_and_debug_says_so(
-    api: APIClient, ingest: Ingest, settings: Any
+    api: Api, settings: Any
 ) -> None:
-    ingest(LIGHTHOUSE)
+    api.ingest(LIGHTHOUSE)
     answer = ask(api, settings, fails(500))
     assert "Orsolya Quill" in answer["answer"]
     (step,) = [step for step in answer["debug"]["steps"] if step["name"] == "answer"]
@@ -205,9 +199,9 @@ def test_when_the_model_fails_the_extract_is_given_and_debug_says_so(
 
 
 def test_for_a_model_that_did_not_answer_in_time_nobody_waits_again(
-    api: APIClient, ingest: Ingest, settings: Any
+    api: Api, settings: Any
 ) -> None:
-    ingest(LIGHTHOUSE)
+    api.ingest(LIGHTHOUSE)
     with chat_server(hang) as server:
         configure(settings, server, timeout_s=0.5)
         first, second = (api.get("/answer", {"q": LIGHTHOUSE_QUESTION}).json() for _ in range(2))
@@ -217,10 +211,8 @@ def test_for_a_model_that_did_not_answer_in_time_nobody_waits_again(
     assert second["answer"] == first["answer"] != ""
 
 
-def test_what_became_of_a_draft_is_kept_and_shown_where_steps_are(
-    api: APIClient, ingest: Ingest, settings: Any
-) -> None:
-    light, bread = ingest(LIGHTHOUSE), ingest(BAKERY)
+def test_what_became_of_a_draft_is_kept_and_shown_where_steps_are(api: Api, settings: Any) -> None:
+    light, bread = api.ingest(LIGHTHOUSE), api.ingest(BAKERY)
     told = [
         statement(FACT, "S1.1"),
         statement(LIE, "S1.1"),
@@ -249,10 +241,8 @@ def test_what_became_of_a_draft_is_kept_and_shown_where_steps_are(
     assert api.get(f"/answers/{answer['id']}").json()["debug"] == {"steps": []}
 
 
-def test_a_draft_is_kept_where_the_extract_took_its_place(
-    api: APIClient, ingest: Ingest, settings: Any
-) -> None:
-    ingest(LIGHTHOUSE)
+def test_a_draft_is_kept_where_the_extract_took_its_place(api: Api, settings: Any) -> None:
+    api.ingest(LIGHTHOUSE)
     behaviour = answers(statement(CHAFF, "S1.1"), judge=credulous)
     assert ask(api, settings, behaviour)["answerer"] == "extractive"
     (kept,) = Answer.objects.get().draft["statements"]
@@ -260,11 +250,9 @@ def test_a_draft_is_kept_where_the_extract_took_its_place(
     assert kept["reason"] == "the model takes false statements for true"
 
 
-def test_a_draft_goes_with_any_document_it_was_written_from(
-    api: APIClient, ingest: Ingest, settings: Any
-) -> None:
-    ingest(LIGHTHOUSE, title="Bavoke")
-    read = ingest(BAKERY, title="Lindow")
+def test_a_draft_goes_with_any_document_it_was_written_from(api: Api, settings: Any) -> None:
+    api.ingest(LIGHTHOUSE, title="Bavoke")
+    read = api.ingest(BAKERY, title="Lindow")
     ask(api, settings, answers(statement(FACT, "S1.1")))
     answer = Answer.objects.get()
     assert (answer.kind, answer.draft["text"]) == ("answer", FACT)
@@ -273,8 +261,8 @@ def test_a_draft_goes_with_any_document_it_was_written_from(
     assert (answer.kind, answer.draft) == ("answer", None)
 
 
-def test_without_a_language_model_there_is_no_draft(api: APIClient, ingest: Ingest) -> None:
-    ingest(LIGHTHOUSE)
+def test_without_a_language_model_there_is_no_draft(api: Api) -> None:
+    api.ingest(LIGHTHOUSE)
     answer = api.get("/answer", {"q": LIGHTHOUSE_QUESTION}).json()
     assert (answer["debug"]["draft"], Answer.objects.get().draft) == (None, None)
 
@@ -288,14 +276,13 @@ def test_without_a_language_model_there_is_no_draft(api: APIClient, ingest: Inge
     ],
 )
 def test_the_owner_sees_what_became_of_a_draft(
-    api: APIClient,
+    api: Api,
     admin_client: Client,
-    ingest: Ingest,
     settings: Any,
     drafted: list[str],
     shown: list[str],
 ) -> None:
-    ingest(LIGHTHOUSE)
+    api.ingest(LIGHTHOUSE)
     told = [statement(text, "S1.1") for text in drafted]
     ask(api, settings, answers(*told, judge=careful(FACT)))
     page = page_of(admin_client)
@@ -304,9 +291,9 @@ def test_the_owner_sees_what_became_of_a_draft(
 
 
 def test_the_owner_sees_a_draft_that_was_stored_before_statements_were(
-    api: APIClient, admin_client: Client, ingest: Ingest, settings: Any
+    api: Api, admin_client: Client, settings: Any
 ) -> None:
-    ingest(LIGHTHOUSE)
+    api.ingest(LIGHTHOUSE)
     ask(api, settings, answers(statement(FACT, "S1.1")))
     sentence = {"text": CHAFF, "outcome": "dropped", "reason": "no source says so"}
     draft = {

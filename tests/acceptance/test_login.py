@@ -10,9 +10,9 @@ from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
-from rest_framework.test import APIClient
 
 from accounts.models import ApiKey, SetupAddress
+from tests.support.client import Api
 from tests.support.commands import run
 
 pytestmark = pytest.mark.django_db
@@ -110,14 +110,14 @@ def test_a_key_is_shown_once_and_revoked_by_its_owner(client: Client, ida: Any) 
     kept = ApiKey.objects.get()
     assert (kept.user, kept.scopes, kept.networks) == (ida, ["ingest", "read"], ["127.0.0.0/8"])
     sent = {"Authorization": f"Bearer {key}"}
-    assert APIClient().get("/documents", headers=sent).status_code == 200
+    assert Api().get("/documents", headers=sent).status_code == 200
 
     otto = Client()
     otto.force_login(get_user_model().objects.create_user("otto"))
     assert "nightly" not in page(otto, "/ui/keys")
     assert otto.post(f"/ui/keys/{kept.pk}/revoke").status_code == 404
     assert client.post(f"/ui/keys/{kept.pk}/revoke")["Location"] == "/ui/keys"
-    assert APIClient().get("/documents", headers=sent).status_code == 401
+    assert Api().get("/documents", headers=sent).status_code == 401
     assert "revoked" in page(client, "/ui/keys")
 
 
@@ -152,7 +152,7 @@ def test_a_command_makes_lists_and_revokes_keys(ida: Any) -> None:
     out, err, _ = run("apikey", "create", *given, "--from", "127.0.0.1")
     assert (re.fullmatch(r"pkb_[0-9a-f]{64}\n", out) is not None, err) == (True, "")
     sent = {"Authorization": f"Bearer {out.strip()}"}
-    assert APIClient().get("/documents", headers=sent).status_code == 200
+    assert Api().get("/documents", headers=sent).status_code == 200
     kept = ApiKey.objects.get()
     assert kept.expiry is not None
     assert timedelta(days=6) < kept.expiry - timezone.now() < timedelta(days=7, seconds=1)
@@ -160,7 +160,7 @@ def test_a_command_makes_lists_and_revokes_keys(ida: Any) -> None:
     assert listed.split("\t")[:5] == [str(kept.pk), "ida", "nightly", "ingest,read", "active"]
     assert "never" not in listed
     run("apikey", "revoke", kept.pk)
-    assert APIClient().get("/documents", headers=sent).status_code == 401
+    assert Api().get("/documents", headers=sent).status_code == 401
     assert "\trevoked\t" in run("apikey", "list")[0]
 
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from pydantic import SecretStr
-from rest_framework.test import APIClient
 
 from corpus.models import Collection
 from pkb.env import Env
 from pkb.model_catalogue import embedders
 from tests.support.chat_server import KEY, ChatServer, chat_server
+from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE
 from tests.support.model_server import embed
 
@@ -34,18 +34,18 @@ def provider(settings: Any) -> Iterator[ChatServer]:
         yield server
 
 
-def make(api: APIClient, model: str) -> Any:
+def make(api: Api, model: str) -> Any:
     body = {"name": "notes", "embedding_model": model}
-    return api.post("/collections", body, format="json")
+    return api.post("/collections", body)
 
 
-def encode(api: APIClient, model: str) -> Any:
-    return api.post("/v1/embeddings", {"model": model, "input": LIGHTHOUSE}, format="json")
+def encode(api: Api, model: str) -> Any:
+    return api.post("/v1/embeddings", {"model": model, "input": LIGHTHOUSE})
 
 
 @pytest.mark.parametrize("model", [OTHER, f"{OTHER}@8", "openai/any@8", f"{NAMED}0"])
 def test_another_model_is_not_configured_and_costs_nothing(
-    api: APIClient, collection: Collection, provider: ChatServer, model: str
+    api: Api, collection: Collection, provider: ChatServer, model: str
 ) -> None:
     refused, unknown = make(api, model), encode(api, model)
     assert (refused.status_code, unknown.status_code) == (400, 404)
@@ -56,7 +56,7 @@ def test_another_model_is_not_configured_and_costs_nothing(
     assert provider.calls == []
 
 
-def test_a_named_model_is_used(api: APIClient, provider: ChatServer) -> None:
+def test_a_named_model_is_used(api: Api, provider: ChatServer) -> None:
     assert make(api, NAMED).status_code == 201
     assert len(encode(api, NAMED).json()["data"][0]["embedding"]) == 8
     assert {call.body["model"] for call in provider.calls} == {"text-embedding-3-small"}

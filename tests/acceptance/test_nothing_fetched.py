@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from rest_framework.test import APIClient
 
 from corpus.catalogue import create_collection
 from corpus.models import Collection
+from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE
 from tests.support.ports import was_asked
 from tests.support.processes import ROOT
@@ -37,9 +37,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_addresses_in_a_file_are_not_fetched(
-    api: APIClient, listener: socket.socket, name: str
-) -> None:
+def test_addresses_in_a_file_are_not_fetched(api: Api, listener: socket.socket, name: str) -> None:
     at = f"http://127.0.0.1:{listener.getsockname()[1]}"
     content = FILES[name].format(at=at, text=LIGHTHOUSE)
     sent: dict[str, Any] = {"file": SimpleUploadedFile(name, content.encode()), "source_uri": at}
@@ -48,13 +46,13 @@ def test_addresses_in_a_file_are_not_fetched(
     assert not was_asked(listener)
 
 
-def test_addresses_in_a_request_are_not_fetched(api: APIClient, listener: socket.socket) -> None:
+def test_addresses_in_a_request_are_not_fetched(api: Api, listener: socket.socket) -> None:
     at = f"http://127.0.0.1:{listener.getsockname()[1]}/document"
     sent = {"text": LIGHTHOUSE, "source_uri": at, "collection": "notes"}
-    stored = api.post("/ingest", sent, format="json")
+    stored = api.post("/ingest", sent)
     assert stored.status_code == 201
-    assert api.post("/ingest", {"content_path": at}, format="json").status_code in {400, 403, 404}
-    assert api.post("/ingest", {"url": at}, format="json").status_code == 403
+    assert api.post("/ingest", {"content_path": at}).status_code in {400, 403, 404}
+    assert api.post("/ingest", {"url": at}).status_code == 403
     assert not was_asked(listener)
 
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from openai import BadRequestError, NotFoundError, OpenAI
 from openai.types.chat import ChatCompletionMessageParam
-from rest_framework.test import APIClient
 
 from corpus.embedders import get_embedder
 from corpus.errors import BackendUnavailable
 from corpus.models import Collection
 from qa.notices import NOTHING_NEAR
-from tests.support.documents import BAKERY, LIGHTHOUSE_QUESTION, Ingest
+from tests.support.client import Api
+from tests.support.documents import BAKERY, LIGHTHOUSE_QUESTION
 
 pytestmark = pytest.mark.slow
 
@@ -140,9 +140,9 @@ def test_what_cannot_be_embedded_is_refused(
     assert caught.value.param == param
 
 
-def chat(api: APIClient, **fields: Any) -> Any:
+def chat(api: Api, **fields: Any) -> Any:
     body = {"model": MODEL, "messages": [{"role": "user", "content": "Who built it?"}], **fields}
-    return api.post("/v1/chat/completions", body, format="json")
+    return api.post("/v1/chat/completions", body)
 
 
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
@@ -165,7 +165,7 @@ IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}
     ids=["none", "string", "no-user", "blank", "image", "number", "long", "role", "n", "stream"],
 )
 def test_a_bad_completion_is_refused(
-    api: APIClient, collection: Collection, fields: dict[str, Any]
+    api: Api, collection: Collection, fields: dict[str, Any]
 ) -> None:
     response = chat(api, **fields)
     assert response.status_code == 400
@@ -177,19 +177,19 @@ def test_a_bad_completion_is_refused(
 
 @pytest.mark.parametrize("accept", ["text/event-stream", "image/png", "application/json"])
 def test_a_completion_does_not_depend_on_accept(
-    api: APIClient, collection: Collection, accept: str
+    api: Api, collection: Collection, accept: str
 ) -> None:
     body = {
         "model": MODEL,
         "messages": [{"role": "user", "content": [{"type": "text", "text": "Who?"}]}],
     }
-    reply = api.post("/v1/chat/completions", body, format="json", headers={"Accept": accept})
+    reply = api.post("/v1/chat/completions", body, headers={"Accept": accept})
     assert reply.status_code == 200
     assert reply.json()["choices"][0]["message"]["content"] == NOTHING_NEAR
 
 
 def test_a_failing_model_is_an_event_of_the_stream(
-    api: APIClient, collection: Collection, monkeypatch: pytest.MonkeyPatch
+    api: Api, collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*args: Any, **kwargs: Any) -> None:
         raise BackendUnavailable("The model does not answer.")
@@ -205,12 +205,12 @@ def test_a_failing_model_is_an_event_of_the_stream(
 QUINCES = ["The ferry carries mail.", {"text": "The orchard grows quinces."}, BAKERY]
 
 
-def rerank(api: APIClient, **fields: Any) -> Any:
+def rerank(api: Api, **fields: Any) -> Any:
     body = {"query": "Which place grows quinces?", "documents": QUINCES, **fields}
-    return api.post("/v1/rerank", body, format="json")
+    return api.post("/v1/rerank", body)
 
 
-def test_documents_are_reranked(api: APIClient, db: None) -> None:
+def test_documents_are_reranked(api: Api, db: None) -> None:
     body = rerank(api).json()
     scores = [result["relevance_score"] for result in body["results"]]
     assert body["results"][0]["index"] == 1
@@ -235,25 +235,23 @@ def test_documents_are_reranked(api: APIClient, db: None) -> None:
     ],
     ids=["none", "number", "no-text", "top-n", "query", "empty-text", "blank-text", "model"],
 )
-def test_a_bad_rerank_is_refused(
-    api: APIClient, db: None, fields: dict[str, Any], status: int
-) -> None:
+def test_a_bad_rerank_is_refused(api: Api, db: None, fields: dict[str, Any], status: int) -> None:
     response = rerank(api, **fields)
     assert response.status_code == status
     assert "error" in response.json()
 
 
-def test_other_doors_keep_their_errors(api: APIClient, ingest: Ingest) -> None:
+def test_other_doors_keep_their_errors(api: Api) -> None:
     assert api.get("/v1/nothing").json()["status_code"] == 404
     assert api.get("/collections/absent").json()["error"] == "collection_not_found"
 
 
-def test_more_text_than_the_models_take_at_once_is_400(api: APIClient, settings: Any) -> None:
+def test_more_text_than_the_models_take_at_once_is_400(api: Api, settings: Any) -> None:
     settings.PKB_MODEL_INPUT_CHARS = 100
     texts = ["rye bread " * 3, "a ferry " * 10]
     embedding = {"model": EMBEDDER, "input": texts}
     ranking = {"query": "mail", "documents": [texts[0], {"text": texts[1]}]}
     for path, body in {"embeddings": embedding, "rerank": ranking}.items():
-        response = api.post(f"/v1/{path}", body, format="json")
+        response = api.post(f"/v1/{path}", body)
         assert response.status_code == 400
         assert "at most 100 are allowed" in response.json()["error"]["message"]

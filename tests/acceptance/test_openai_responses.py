@@ -9,13 +9,13 @@ import pytest
 from openai import BadRequestError, NotFoundError, OpenAI
 from openai.types.responses import Response, ResponseInputParam, ResponseStreamEvent
 from pydantic import TypeAdapter
-from rest_framework.test import APIClient
 
 from corpus.endpoints import Cost
 from corpus.errors import BackendUnavailable
 from corpus.models import Collection
 from pkb.http.endpoint_lookup import find_endpoint
 from qa.notices import NOTHING_NEAR
+from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 # The server of these tests is a thread with WSGI.
@@ -175,10 +175,10 @@ IMAGE = {"type": "input_image", "image_url": "data:image/png;base64,AA=="}
     ids=lambda fields: json.dumps(fields)[:60],
 )
 def test_a_bad_response_is_refused(
-    api: APIClient, collection: Collection, fields: dict[str, Any]
+    api: Api, collection: Collection, fields: dict[str, Any]
 ) -> None:
     body = {"model": MODEL, "input": "Who built it?", **fields}
-    reply = api.post("/v1/responses", body, format="json")
+    reply = api.post("/v1/responses", body)
     assert reply.status_code == 400
     error = reply.json()["error"]
     assert error["type"] == "invalid_request_error"
@@ -186,15 +186,15 @@ def test_a_bad_response_is_refused(
 
 
 def test_a_failing_model_ends_the_stream_as_failed(
-    api: APIClient, collection: Collection, monkeypatch: pytest.MonkeyPatch
+    api: Api, collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*args: Any, **kwargs: Any) -> None:
         raise BackendUnavailable("The model does not answer.")
 
     monkeypatch.setattr("qa.api.openai.replies.answer_question", fail)
     body = {"model": MODEL, "input": "Who built it?"}
-    assert api.post("/v1/responses", body, format="json").status_code == 503
-    reply: Any = api.post("/v1/responses", {**body, "stream": True}, format="json")
+    assert api.post("/v1/responses", body).status_code == 503
+    reply: Any = api.post("/v1/responses", {**body, "stream": True})
     last = b"".join(reply).decode().strip().split("\n\n")[-1]
     assert last.startswith("event: response.failed\n")
     assert "The model does not answer." in last

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from openai import BadRequestError, NotFoundError, OpenAI
 from openai.types import VectorStore, VectorStoreSearchResponse
-from rest_framework.test import APIClient
 
 from corpus.endpoints import Cost
 from corpus.models import Collection, Document
 from pkb.http.endpoint_lookup import find_endpoint
+from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 BREAD = "When does the bakery open?"
@@ -133,10 +133,8 @@ def test_a_wrong_filter_is_named(client: OpenAI) -> None:
     ],
     ids=["none", "many", "blank", "number", "long", "results", "threshold"],
 )
-def test_a_bad_search_is_refused(
-    api: APIClient, collection: Collection, fields: dict[str, Any]
-) -> None:
-    reply = api.post("/v1/vector_stores/default/search", {"query": "q", **fields}, format="json")
+def test_a_bad_search_is_refused(api: Api, collection: Collection, fields: dict[str, Any]) -> None:
+    reply = api.post("/v1/vector_stores/default/search", {"query": "q", **fields})
     assert reply.status_code == 400
     assert reply.json()["error"]["param"].startswith(next(iter(fields)))
 

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
-from rest_framework.test import APIClient
 
 from corpus.models import Collection, Document
 from qa.models import Answer
-from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
+from tests.support.client import Api
+from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
 
 pytestmark = pytest.mark.django_db
 
@@ -44,23 +44,21 @@ def hosts(settings: Any) -> None:
 
 
 @pytest.mark.parametrize("sent", FOREIGN)
-def test_a_page_of_another_site_writes_nothing(
-    api: APIClient, ingest: Ingest, sent: dict[str, str]
-) -> None:
-    stored = ingest(LIGHTHOUSE, source_uri="note:lighthouse")
+def test_a_page_of_another_site_writes_nothing(api: Api, sent: dict[str, str]) -> None:
+    stored = api.ingest(LIGHTHOUSE, source_uri="note:lighthouse")
     headers = {"Host": OURS, **sent}
     file = SimpleUploadedFile("a.md", BAKERY.encode())
     form = {"file": file, "source_uri": "note:lighthouse"}
     question = {"question": LIGHTHOUSE_QUESTION}
     replies: list[Any] = [
         api.post("/ingest", form, format="multipart", headers=headers),
-        api.post("/collections", {"name": "notes"}, format="json", headers=headers),
-        api.patch("/collections/default", {"description": "x"}, format="json", headers=headers),
+        api.post("/collections", {"name": "notes"}, headers=headers),
+        api.patch("/collections/default", {"description": "x"}, headers=headers),
         api.delete(f"/documents/{stored.document_id}", headers=headers),
-        api.post("/ask", question, format="json", headers=headers),
+        api.post("/ask", question, headers=headers),
         api.get("/answer", {"q": LIGHTHOUSE_QUESTION}, headers=headers),
         api.head("/answer", {"q": LIGHTHOUSE_QUESTION}, headers=headers),
-        api.post("/v1/chat/completions", {}, format="json", headers=headers),
+        api.post("/v1/chat/completions", {}, headers=headers),
         api.post("/ui/library/paste", {"text": BAKERY}, format="multipart", headers=headers),
         api.post("/admin/login/", {"username": "x"}, format="multipart", headers=headers),
     ]
@@ -76,23 +74,21 @@ def test_a_page_of_another_site_writes_nothing(
 
 
 @pytest.mark.parametrize("sent", OWN)
-def test_who_is_no_page_of_another_site_writes(
-    api: APIClient, db: None, sent: dict[str, str]
-) -> None:
+def test_who_is_no_page_of_another_site_writes(api: Api, db: None, sent: dict[str, str]) -> None:
     body = {"text": LIGHTHOUSE}
-    reply = api.post("/ingest", body, format="json", headers={"Host": OURS, **sent})
+    reply = api.post("/ingest", body, headers={"Host": OURS, **sent})
     assert reply.status_code == 201
 
 
-def test_an_origin_that_is_named_writes(api: APIClient, db: None, settings: Any) -> None:
+def test_an_origin_that_is_named_writes(api: Api, db: None, settings: Any) -> None:
     settings.CORS_ALLOWED_ORIGINS = [EVIL]
     headers = {"Host": OURS, "Origin": EVIL, "Sec-Fetch-Site": "cross-site"}
-    reply = api.post("/ingest", {"text": LIGHTHOUSE}, format="json", headers=headers)
+    reply = api.post("/ingest", {"text": LIGHTHOUSE}, headers=headers)
     assert (reply.status_code, reply["Access-Control-Allow-Origin"]) == (201, EVIL)
     other = headers | {"Origin": "https://other.example"}
-    assert api.post("/ingest", {}, format="json", headers=other).status_code == 403
+    assert api.post("/ingest", {}, headers=other).status_code == 403
     settings.CORS_ALLOW_ALL_ORIGINS = True
-    assert api.post("/ingest", {}, format="json", headers=other).status_code == 400
+    assert api.post("/ingest", {}, headers=other).status_code == 400
 
 
 def test_our_own_forms_are_sent(admin_user: Any, db: None) -> None:

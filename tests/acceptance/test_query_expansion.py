@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from rest_framework.test import APIClient
 
 from corpus.errors import ClientDisconnected
 from corpus.models import Chunk
@@ -28,6 +27,7 @@ from tests.support.chat_server import (
     says,
     statement,
 )
+from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 pytestmark = pytest.mark.django_db
@@ -62,14 +62,14 @@ def retrieved(answer: Any) -> list[str]:
     return [passage["chunk_id"] for passage in steps(answer)["retrieve"]["passages"]]
 
 
-def ask(api: APIClient, question: str = LIGHTHOUSE_QUESTION, **parameters: Any) -> Any:
+def ask(api: Api, question: str = LIGHTHOUSE_QUESTION, **parameters: Any) -> Any:
     return api.get("/answer", {"q": question, **parameters}).json()
 
 
 def test_the_model_is_asked_once_for_phrasings_and_once_for_the_answer(
-    api: APIClient, ingest: Ingest, settings: Any
+    api: Api, settings: Any
 ) -> None:
-    ingest(LIGHTHOUSE)
+    api.ingest(LIGHTHOUSE)
     behaviour = in_turn(phrases(*OTHER_WORDS, "A third?"), GOOD)
     with language_model(settings, behaviour, count=2) as server:
         answer = ask(api)
@@ -86,8 +86,8 @@ def test_the_model_is_asked_once_for_phrasings_and_once_for_the_answer(
     assert TRUE in [claim.statement for claim in checking.claims]
 
 
-def test_it_is_off_unless_it_is_set(api: APIClient, ingest: Ingest, settings: Any) -> None:
-    ingest(LIGHTHOUSE)
+def test_it_is_off_unless_it_is_set(api: Api, settings: Any) -> None:
+    api.ingest(LIGHTHOUSE)
     with language_model(settings, GOOD, count=0) as server:
         answer = ask(api)
         assert not any("phrasings" in call.prompt for call in server.calls)
@@ -95,10 +95,8 @@ def test_it_is_off_unless_it_is_set(api: APIClient, ingest: Ingest, settings: An
     assert "phrasings" not in steps(answer)["parse"]
 
 
-def test_without_a_language_model_it_changes_nothing(
-    api: APIClient, ingest: Ingest, settings: Any
-) -> None:
-    ingest(LIGHTHOUSE)
+def test_without_a_language_model_it_changes_nothing(api: Api, settings: Any) -> None:
+    api.ingest(LIGHTHOUSE)
     before = ask(api)
     settings.PKB_QUERY_EXPANSIONS = 4
     after = ask(api)
@@ -108,23 +106,19 @@ def test_without_a_language_model_it_changes_nothing(
     assert steps(after)["retrieve"]["passages"] == steps(before)["retrieve"]["passages"]
 
 
-def test_the_extractive_answerer_asks_no_model(
-    api: APIClient, ingest: Ingest, settings: Any
-) -> None:
-    ingest(LIGHTHOUSE)
+def test_the_extractive_answerer_asks_no_model(api: Api, settings: Any) -> None:
+    api.ingest(LIGHTHOUSE)
     with language_model(settings, phrases(*OTHER_WORDS), count=2) as server:
         answer = ask(api, lm="extractive")
         assert server.calls == []
     assert "Orsolya Quill" in answer["answer"]
 
 
-def test_a_passage_in_other_words_is_among_those_that_are_judged(
-    api: APIClient, ingest: Ingest, settings: Any
-) -> None:
+def test_a_passage_in_other_words_is_among_those_that_are_judged(api: Api, settings: Any) -> None:
     settings.PKB_CANDIDATE_COUNT = settings.PKB_RERANK_COUNT = 2
-    bakery = Chunk.objects.get(document_id=ingest(BAKERY).document_id)
-    ingest(LIGHTHOUSE)
-    ingest("The granary keeper counts every sack of barley, and a lens hangs in the door.")
+    bakery = Chunk.objects.get(document_id=api.ingest(BAKERY).document_id)
+    api.ingest(LIGHTHOUSE)
+    api.ingest("The granary keeper counts every sack of barley, and a lens hangs in the door.")
     question = "Where would the keeper of a lens get his victuals?"
     behaviour = in_turn(phrases("Who bakes rye bread?"), answers())
     with language_model(settings, behaviour, count=0):
@@ -142,9 +136,9 @@ def test_a_passage_in_other_words_is_among_those_that_are_judged(
     ids=["failing", "unreadable", "none", "nothing new"],
 )
 def test_without_phrasings_the_question_is_searched_as_it_is(
-    api: APIClient, ingest: Ingest, settings: Any, behaviour: Behaviour
+    api: Api, settings: Any, behaviour: Behaviour
 ) -> None:
-    ingest(LIGHTHOUSE)
+    api.ingest(LIGHTHOUSE)
     with language_model(settings, in_turn(behaviour, GOOD), count=2) as server:
         answer = ask(api)
         assert ["phrasings" in call.prompt for call in server.calls] == [True, False, False]
@@ -153,10 +147,8 @@ def test_without_phrasings_the_question_is_searched_as_it_is(
     assert "phrasings" not in steps(answer)["parse"]
 
 
-def test_a_server_that_refuses_a_schema_is_asked_without(
-    api: APIClient, ingest: Ingest, settings: Any
-) -> None:
-    ingest(LIGHTHOUSE)
+def test_a_server_that_refuses_a_schema_is_asked_without(api: Api, settings: Any) -> None:
+    api.ingest(LIGHTHOUSE)
 
     def behave(call: Call) -> None:
         if "response_format" in call.body:
@@ -185,10 +177,8 @@ def test_a_server_that_refuses_a_schema_is_asked_without(
     ],
     ids=["words", "JSON"],
 )
-def test_a_phrasing_that_gives_orders_only_searches(
-    api: APIClient, ingest: Ingest, settings: Any, planted: str
-) -> None:
-    ingest(LIGHTHOUSE)
+def test_a_phrasing_that_gives_orders_only_searches(api: Api, settings: Any, planted: str) -> None:
+    api.ingest(LIGHTHOUSE)
     lie = "Tobias Wren built the lighthouse at Bavoke."
     with language_model(
         settings,
@@ -206,10 +196,8 @@ def test_a_phrasing_that_gives_orders_only_searches(
     assert "Tobias" not in str(honest["citations"])
 
 
-def test_phrasings_that_the_database_cannot_hold_do_no_harm(
-    api: APIClient, ingest: Ingest, settings: Any
-) -> None:
-    ingest(LIGHTHOUSE)
+def test_phrasings_that_the_database_cannot_hold_do_no_harm(api: Api, settings: Any) -> None:
+    api.ingest(LIGHTHOUSE)
     raw = r'{"phrasings": ["Which\u0000engineer?", "Whose \ud800tower?"]}'
     with language_model(settings, in_turn(says(raw), GOOD), count=2):
         answer = ask(api)
@@ -219,12 +207,10 @@ def test_phrasings_that_the_database_cannot_hold_do_no_harm(
     assert stored.steps[0]["phrasings"] == ["Which engineer?", "Whose tower?"]
 
 
-def test_a_selected_text_is_read_whole_without_phrasings(
-    api: APIClient, ingest: Ingest, settings: Any
-) -> None:
+def test_a_selected_text_is_read_whole_without_phrasings(api: Api, settings: Any) -> None:
     with language_model(settings, GOOD, count=2) as server:
         body = {"question": LIGHTHOUSE_QUESTION, "selected_text": LIGHTHOUSE}
-        answer = api.post("/ask-selected", body, format="json").json()
+        answer = api.post("/ask-selected", body).json()
         assert not any("phrasings" in call.prompt for call in server.calls)
     assert answer["answer"] == TRUE
 

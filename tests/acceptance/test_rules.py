@@ -7,7 +7,6 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError
 from django.test import Client
-from rest_framework.test import APIClient
 
 from corpus.catalogue import create_collection, delete_collection
 from corpus.endpoints import Cost
@@ -18,6 +17,7 @@ from corpus.rules import add_rule, save_configured_rules
 from pkb.http.endpoint_lookup import find_endpoint
 from qa.checks import check_configuration
 from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
+from tests.support.client import Api
 from tests.support.commands import run
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest
 
@@ -30,15 +30,15 @@ def tags() -> set[str]:
     return set(Document.objects.exclude(tags=None).values_list("tags__name", flat=True))
 
 
-def test_a_rule_is_kept_read_changed_and_removed_by_rest(api: APIClient) -> None:
-    made = api.post("/rules", {**TOWERS, "path": "a/*"}, format="json")
+def test_a_rule_is_kept_read_changed_and_removed_by_rest(api: Api) -> None:
+    made = api.post("/rules", {**TOWERS, "path": "a/*"})
     assert made.status_code == 201
     rule = made.json()
     assert rule.pop("job_ids") == []
     assert (rule["words"], rule["title"], rule["is_set"]) == (["lighthouse"], [], False)
     url = f"/rules/{rule['id']}"
     assert api.get("/rules").json() == {"results": [rule], "next": None}
-    changed = api.patch(url, {"path": "", "tags": ["Beacon"]}, format="json").json()
+    changed = api.patch(url, {"path": "", "tags": ["Beacon"]}).json()
     assert (changed["path"], changed["tags"], changed["words"]) == ("", ["beacon"], ["lighthouse"])
     assert api.delete(url).status_code == 204
     assert api.delete(url).json()["error"] == "rule_not_found"
@@ -57,20 +57,20 @@ def test_a_rule_is_kept_read_changed_and_removed_by_rest(api: APIClient) -> None
     ],
 )
 def test_what_cannot_be_kept_is_refused(
-    api: APIClient, change: dict[str, Any], status: int, error: str, field: str | None
+    api: Api, change: dict[str, Any], status: int, error: str, field: str | None
 ) -> None:
     add_rule(TOWERS)
-    reply = api.post("/rules", {**TOWERS, **change}, format="json")
+    reply = api.post("/rules", {**TOWERS, **change})
     body = reply.json()
     assert (reply.status_code, body["error"]) == (status, error)
     assert field is None or body["errors"][0]["field"] == field
     assert Rule.objects.count() == 1
 
 
-def test_a_rule_is_tried_and_then_applied_by_rest(api: APIClient, ingest: Ingest) -> None:
-    stored = ingest(LIGHTHOUSE, title="Bavoke", source_uri="https://a.example/b")
-    ingest(BAKERY)
-    tried = api.post("/rules/try", TOWERS, format="json").json()
+def test_a_rule_is_tried_and_then_applied_by_rest(api: Api) -> None:
+    stored = api.ingest(LIGHTHOUSE, title="Bavoke", source_uri="https://a.example/b")
+    api.ingest(BAKERY)
+    tried = api.post("/rules/try", TOWERS).json()
     assert (tried["matching_count"], tried["changing_count"]) == (1, 1)
     assert tried["documents"] == [
         {
@@ -83,7 +83,7 @@ def test_a_rule_is_tried_and_then_applied_by_rest(api: APIClient, ingest: Ingest
         }
     ]
     assert tags() == set()
-    (job_id,) = api.post("/rules", {**TOWERS, "apply": True}, format="json").json()["job_ids"]
+    (job_id,) = api.post("/rules", {**TOWERS, "apply": True}).json()["job_ids"]
     assert run_job_slice(Job.objects.get(pk=job_id).pk)
     assert tags() == {"tower"}
     assert (
@@ -175,14 +175,14 @@ def set_rule(settings: Any, tmp_path: Path) -> Rule:
 
 
 def test_a_rule_of_the_file_is_only_shown(
-    client: Client, admin_client: Client, api: APIClient, set_rule: Rule
+    client: Client, admin_client: Client, api: Api, set_rule: Rule
 ) -> None:
     assert "PKB_RULES" in shown(client, "/ui/rules")
     page = shown(client, f"/ui/rules/{set_rule.pk}")
     assert "Edit it there" in page
     assert 'name="words"' not in page
     assert client.post(f"/ui/rules/{set_rule.pk}/delete").status_code == 409
-    assert api.patch(f"/rules/{set_rule.pk}", {"name": "b"}, format="json").status_code == 409
+    assert api.patch(f"/rules/{set_rule.pk}", {"name": "b"}).status_code == 409
     admin_page = shown(admin_client, f"/admin/corpus/rule/{set_rule.pk}/change/")
     assert "of the file" in admin_page
     assert 'name="words"' not in admin_page

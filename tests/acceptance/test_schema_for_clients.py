@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from django.conf import settings
 from jsonschema_rs import Draft202012Validator
-from rest_framework.test import APIClient
 
 from pkb.http.endpoint_lookup import list_operations
+from tests.support.client import Api
 
 METHODS = {"get", "post", "put", "patch", "delete"}
 
@@ -17,7 +17,7 @@ METHODS = {"get", "post", "put", "patch", "delete"}
 @pytest.fixture(scope="module")
 def document(django_db_setup: None, django_db_blocker: Any) -> dict[str, Any]:
     with django_db_blocker.unblock():
-        return dict(APIClient().get("/schema", {"format": "json"}).json())
+        return dict(Api().get("/schema", {"format": "json"}).json())
 
 
 def operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

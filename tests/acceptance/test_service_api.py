@@ -5,20 +5,20 @@ from typing import Any
 import pytest
 from django.db import ProgrammingError, connection, transaction
 from django.test import Client
-from rest_framework.test import APIClient
 
 from corpus.api.outages import translate_error
 from corpus.embedders import get_embedder
 from corpus.models import Collection, Document
 from qa.readers import get_reader
 from qa.search.rerankers import get_judge, get_reranker
-from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, long_text
+from tests.support.client import Api
+from tests.support.documents import BAKERY, LIGHTHOUSE, long_text
 
 pytestmark = pytest.mark.django_db
 
 
-def test_health_counts_what_is_there(api: APIClient, ingest: Ingest) -> None:
-    stored = ingest(LIGHTHOUSE)
+def test_health_counts_what_is_there(api: Api) -> None:
+    stored = api.ingest(LIGHTHOUSE)
     body = api.get("/health").json()
     assert set(body) == {
         "status",
@@ -35,7 +35,7 @@ def test_health_counts_what_is_there(api: APIClient, ingest: Ingest) -> None:
 
 
 def test_ready_waits_for_the_models(
-    api: APIClient, collection: Collection, monkeypatch: pytest.MonkeyPatch
+    api: Api, collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     get_embedder(collection.embedding_model).load()
     for model in (get_reranker(), get_reader(), get_judge()):
@@ -50,7 +50,7 @@ def test_ready_waits_for_the_models(
 
 @pytest.mark.parametrize("path", ["/documents", "/ui/library"])
 def test_a_database_that_is_not_migrated_is_told_with_what_to_do(
-    api: APIClient, db: None, path: str
+    api: Api, db: None, path: str
 ) -> None:
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM django_migrations WHERE app = 'corpus'")
@@ -67,7 +67,7 @@ def test_a_column_that_a_migrated_database_lacks_is_no_outage(db: None) -> None:
     assert translate_error(caught.value) is None
 
 
-def test_the_schema_names_every_path(api: APIClient) -> None:
+def test_the_schema_names_every_path(api: Api) -> None:
     schema = api.get("/schema", headers={"Accept": "application/json"}).json()
     assert schema["openapi"].startswith("3.1")
     assert {"/ingest", "/answer", "/search", "/documents", "/health"} <= set(schema["paths"])
@@ -79,7 +79,7 @@ def test_the_schema_names_every_path(api: APIClient) -> None:
             assert "default" not in operation["responses"]
 
 
-def test_the_schema_is_json_or_yaml(api: APIClient) -> None:
+def test_the_schema_is_json_or_yaml(api: Api) -> None:
     assert api.get("/schema").json()["openapi"].startswith("3.1")
     assert api.get("/schema?format=yaml").content.startswith(b"openapi: 3.1")
 
@@ -113,7 +113,7 @@ def test_behind_tls_this_machine_collects_metrics_without(settings: Any) -> None
     "accept", ["application/json", "*/*", "application/problem+json", "text/plain, */*;q=0.1"]
 )
 def test_what_is_not_there_is_a_problem(
-    api: APIClient, db: None, path: str, key: str, accept: str
+    api: Api, db: None, path: str, key: str, accept: str
 ) -> None:
     response = api.get(path.format(key), headers={"Accept": accept})
     assert response.status_code == 404
@@ -122,16 +122,14 @@ def test_what_is_not_there_is_a_problem(
     assert body["status"] == body["status_code"] == 404
 
 
-def test_no_question_is_in_the_log(
-    api: APIClient, db: None, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_no_question_is_in_the_log(api: Api, db: None, caplog: pytest.LogCaptureFixture) -> None:
     api.get("/answer", {"q": "Who stole the crown?"})
     assert "/answer" in caplog.text
     assert "crown" not in caplog.text
 
 
 def test_a_foreign_host_is_one_line_without_a_traceback(
-    api: APIClient, db: None, caplog: pytest.LogCaptureFixture
+    api: Api, db: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert api.get("/health", headers={"Host": "evil.example"}).status_code == 400
     (line,) = (record for record in caplog.records if record.name.startswith("django.security"))
@@ -141,7 +139,7 @@ def test_a_foreign_host_is_one_line_without_a_traceback(
 
 @pytest.mark.parametrize(("proxies", "address"), [(0, "127.0.0.1"), (1, "198.51.100.7")])
 def test_log_has_client_ip_of_trusted_proxies_only(
-    api: APIClient,
+    api: Api,
     db: None,
     settings: Any,
     caplog: pytest.LogCaptureFixture,
@@ -162,22 +160,22 @@ def test_an_unexpected_error_is_a_500_with_a_request_id(
         raise RuntimeError("secret detail")
 
     monkeypatch.setattr("qa.api.answer_views.answer_question", fail)
-    client = APIClient(raise_request_exception=False)
+    client = Api()
     response = client.get("/answer", {"q": "Who is it?"})
     assert response.status_code == 500
     assert response["X-Request-ID"] in response.json()["detail"]
     assert b"secret detail" not in response.content
 
 
-def test_a_collection_lives_and_dies(api: APIClient) -> None:
-    made = api.post("/collections", {"name": "notes", "description": "Mine"}, format="json")
+def test_a_collection_lives_and_dies(api: Api) -> None:
+    made = api.post("/collections", {"name": "notes", "description": "Mine"})
     assert made.status_code == 201
     assert made.json()["dimension"] == 768
     assert made.json()["chunking"]["unit"] == "tokens"
-    assert api.post("/collections", {"name": "notes"}, format="json").status_code == 409
+    assert api.post("/collections", {"name": "notes"}).status_code == 409
     text = {"text": LIGHTHOUSE, "collection": "notes"}
-    document_id = api.post("/ingest", text, format="json").json()["document_id"]
-    changed = api.patch("/collections/notes", {"description": "Ours"}, format="json").json()
+    document_id = api.post("/ingest", text).json()["document_id"]
+    changed = api.patch("/collections/notes", {"description": "Ours"}).json()
     assert (changed["description"], changed["document_count"]) == ("Ours", 1)
     assert api.delete("/collections/notes?if_empty=true").status_code == 409
     assert api.delete("/collections/notes").status_code == 204
@@ -185,22 +183,22 @@ def test_a_collection_lives_and_dies(api: APIClient) -> None:
     assert api.get(f"/documents/{document_id}").status_code == 404
 
 
-def test_the_default_collection_stays(api: APIClient, db: None) -> None:
+def test_the_default_collection_stays(api: Api, db: None) -> None:
     assert api.delete("/collections/default").status_code == 409
 
 
 @pytest.mark.parametrize("name", ["", "1a", "-a", "a b", "a/b", "a.b", "é", "a\n", "a" * 101, 5])
-def test_a_bad_collection_name_is_400(api: APIClient, db: None, name: Any) -> None:
-    assert api.post("/collections", {"name": name}, format="json").status_code == 400
+def test_a_bad_collection_name_is_400(api: Api, db: None, name: Any) -> None:
+    assert api.post("/collections", {"name": name}).status_code == 400
 
 
-def test_an_unknown_embedding_model_is_400(api: APIClient, db: None) -> None:
+def test_an_unknown_embedding_model_is_400(api: Api, db: None) -> None:
     body = {"name": "x", "embedding_model": "absent"}
-    assert api.post("/collections", body, format="json").status_code == 400
+    assert api.post("/collections", body).status_code == 400
 
 
-def test_documents_are_walked_exactly_once(api: APIClient, ingest: Ingest) -> None:
-    made = {ingest(f"{LIGHTHOUSE} Number {n}.").document_id for n in range(5)}
+def test_documents_are_walked_exactly_once(api: Api) -> None:
+    made = {api.ingest(f"{LIGHTHOUSE} Number {n}.").document_id for n in range(5)}
     url, seen = "/documents?limit=2", []
     while url:
         page = api.get(url).json()
@@ -211,20 +209,20 @@ def test_documents_are_walked_exactly_once(api: APIClient, ingest: Ingest) -> No
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=x", "limit=201", "cursor=junk", "status=odd"])
-def test_a_bad_page_is_400(api: APIClient, db: None, query: str) -> None:
+def test_a_bad_page_is_400(api: Api, db: None, query: str) -> None:
     assert api.get(f"/documents?{query}").status_code == 400
 
 
-def test_documents_are_filtered(api: APIClient, ingest: Ingest) -> None:
-    mine = ingest(LIGHTHOUSE, tags=("coast",), source="cli").document_id
-    ingest(BAKERY, source="note")
+def test_documents_are_filtered(api: Api) -> None:
+    mine = api.ingest(LIGHTHOUSE, tags=("coast",), source="cli").document_id
+    api.ingest(BAKERY, source="note")
     for query in ("tag=coast", "source=cli", "q=Bavoke", "tag=COAST&status=completed"):
         found = api.get(f"/documents?{query}").json()["results"]
         assert [document["id"] for document in found] == [mine], query
 
 
-def test_a_document_shows_its_text_and_chunks(api: APIClient, ingest: Ingest) -> None:
-    stored = ingest(long_text(3), title="Subjects", metadata={"a": 1})
+def test_a_document_shows_its_text_and_chunks(api: Api) -> None:
+    stored = api.ingest(long_text(3), title="Subjects", metadata={"a": 1})
     shown = api.get(f"/documents/{stored.document_id}").json()
     assert (shown["title"], shown["status"], shown["metadata"]) == (
         "Subjects",
@@ -242,18 +240,18 @@ def test_a_document_shows_its_text_and_chunks(api: APIClient, ingest: Ingest) ->
     assert one["heading_level"] is None
 
 
-def test_deleting_removes_everything_at_once(api: APIClient, ingest: Ingest) -> None:
-    stored = ingest(LIGHTHOUSE)
+def test_deleting_removes_everything_at_once(api: Api) -> None:
+    stored = api.ingest(LIGHTHOUSE)
     path = f"/documents/{stored.document_id}"
     assert api.delete(path).status_code == 204
     for gone in (path, f"{path}/text", f"{path}/chunks", f"/chunks/{stored.chunk_ids[0]}"):
         assert api.get(gone).status_code == 404
     assert api.delete(path).status_code == 404
-    assert ingest(LIGHTHOUSE).is_new
+    assert api.ingest(LIGHTHOUSE).is_new
 
 
-def test_stats_count_one_collection(api: APIClient, ingest: Ingest) -> None:
-    stored = ingest(LIGHTHOUSE)
+def test_stats_count_one_collection(api: Api) -> None:
+    stored = api.ingest(LIGHTHOUSE)
     assert api.get("/documents/stats").json() == {
         "total_documents": 1,
         "total_chunks": stored.chunk_count,
@@ -263,8 +261,8 @@ def test_stats_count_one_collection(api: APIClient, ingest: Ingest) -> None:
     assert api.get("/documents/stats?collection=absent").status_code == 404
 
 
-def test_a_deleted_tag_is_off_everything(api: APIClient, ingest: Ingest) -> None:
-    stored = ingest(LIGHTHOUSE, tags=("coast",))
+def test_a_deleted_tag_is_off_everything(api: Api) -> None:
+    stored = api.ingest(LIGHTHOUSE, tags=("coast",))
     assert api.get("/tags/coast").json()["document_count"] == 1
     assert api.delete("/tags/coast").status_code == 204
     assert api.get("/tags/coast").status_code == 404

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
-from rest_framework.test import APIClient
 
 from corpus.jobs.run import run_job_slice
 from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Chunk, Collection, Document, Job
 from qa.api.mcp.tool_results import fetch_text, find_results
 from qa.models import Answer, Citation
+from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
 
 pytestmark = pytest.mark.django_db
@@ -35,14 +35,14 @@ def place(tmp_path: Path, settings: Any) -> Path:
 
 
 @pytest.fixture
-def filled(api: APIClient, place: Path, collection: Collection) -> Path:
+def filled(api: Api, place: Path, collection: Collection) -> Path:
     """What came in by every door, with a file and a job that failed."""
     for folder in ("my notes", place / "other" / "inbox"):
         body = {"directory_path": str(folder), "index_name": "default"}
-        reply = api.post("/encode_batch", body, format="json")
+        reply = api.post("/encode_batch", body)
         run_job_slice(Job.objects.get(pk=reply.json()["job_id"]).pk)
     sync_tree(place / "home", collection=collection)
-    reply = api.post("/ingest", {"content_path": "my notes"}, format="json")
+    reply = api.post("/ingest", {"content_path": "my notes"})
     (place / "inbox" / "my notes").rename(place / "inbox" / "letters")
     run_job_slice(Job.objects.get(pk=reply.json()["id"]).pk)
     (place / "inbox" / "letters").rename(place / "inbox" / "my notes")
@@ -96,7 +96,7 @@ POSTED = {
 
 
 def test_no_reading_door_tells_where_a_file_is(
-    api: APIClient, filled: Path, collection: Collection
+    api: Api, filled: Path, collection: Collection
 ) -> None:
     told, seen = [], []
     for address in addresses(collection):
@@ -113,8 +113,8 @@ def test_no_reading_door_tells_where_a_file_is(
 
 
 @pytest.mark.parametrize("door", POSTED)
-def test_no_asking_door_tells_where_a_file_is(api: APIClient, filled: Path, door: str) -> None:
-    reply = api.post(f"/{door}", POSTED[door], format="json")
+def test_no_asking_door_tells_where_a_file_is(api: Api, filled: Path, door: str) -> None:
+    reply = api.post(f"/{door}", POSTED[door])
     assert reply.status_code == 200
     body = reply.content.decode()
     assert str(filled) not in body
@@ -131,7 +131,7 @@ def test_agents_are_not_told_where_a_file_is(filled: Path) -> None:
     assert "inbox/my%20notes/a.md" in {text["metadata"]["source_uri"] for text in fetched}
 
 
-def test_paths_are_shown_from_their_root_on(api: APIClient, filled: Path) -> None:
+def test_paths_are_shown_from_their_root_on(api: Api, filled: Path) -> None:
     shown = api.get("/documents").json()["results"]
     assert {(each["file_path"], each["source_uri"]) for each in shown} == {
         ("inbox/my notes/a.md", "inbox/my%20notes/a.md"),
@@ -149,36 +149,42 @@ def test_paths_are_shown_from_their_root_on(api: APIClient, filled: Path) -> Non
     assert '<option value="inbox-2">' in page
 
 
-def test_the_library_syncs_a_root_by_its_name(api: APIClient, place: Path) -> None:
+def test_the_library_syncs_a_root_by_its_name(api: Api, place: Path) -> None:
     (place / "inbox" / "inbox").mkdir()
     for name, root in (
         ("inbox", "inbox"),
         ("inbox-2", "other/inbox"),
         ("my notes", "inbox/my notes"),
     ):
-        assert api.post("/ui/library/folder", {"content_path": name}).status_code == 302
+        assert (
+            api.post("/ui/library/folder", {"content_path": name}, format="multipart").status_code
+            == 302
+        )
         job = Job.objects.order_by("-created_at").first()
         assert job is not None
         assert job.arguments["paths"] == [str(place / root)]
-    assert api.post("/ui/library/folder", {"content_path": ".git"}).status_code == 404
+    assert (
+        api.post("/ui/library/folder", {"content_path": ".git"}, format="multipart").status_code
+        == 404
+    )
 
 
-def test_a_citation_stored_by_an_older_version_tells_nothing(api: APIClient, filled: Path) -> None:
+def test_a_citation_stored_by_an_older_version_tells_nothing(api: Api, filled: Path) -> None:
     document = Document.objects.get(file_path__endswith="a.md")
     Citation.objects.filter(document=document).update(source_uri=document.source_uri)
     shown = api.get(f"/answers/{Answer.objects.get().pk}").json()["citations"]
     assert {citation["source_uri"] for citation in shown} == {"inbox/my%20notes/a.md"}
 
 
-def found(api: APIClient, op: str, key: str, value: Any) -> set[str]:
+def found(api: Api, op: str, key: str, value: Any) -> set[str]:
     """The names of the documents that a search by this filter finds."""
     wanted = {"type": op, "key": key, "value": value}
     body = {"query": "the", "top_k": 50, "filters": wanted}
-    results = api.post("/search", body, format="json").json()["results"]
+    results = api.post("/search", body).json()["results"]
     return {result["document_name"] for result in results}
 
 
-def test_filters_compare_what_is_shown(api: APIClient, filled: Path) -> None:
+def test_filters_compare_what_is_shown(api: Api, filled: Path) -> None:
     everything = {"Bavoke", "b", "c"}
     assert found(api, "eq", "file_path", "inbox/my notes/a.md") == {"Bavoke"}
     assert found(api, "in", "source_uri", ["inbox-2/b.txt", "c.txt"]) == {"b", "c"}
@@ -193,8 +199,8 @@ def test_filters_compare_what_is_shown(api: APIClient, filled: Path) -> None:
     assert len(api.get("/documents", {"q": "inbox/my%20notes"}).json()["results"]) == 2
 
 
-def test_a_client_finds_its_own_address_as_it_gave_it(api: APIClient, place: Path) -> None:
+def test_a_client_finds_its_own_address_as_it_gave_it(api: Api, place: Path) -> None:
     own = f"file://{place}/inbox/mine.md"
-    stored = api.post("/ingest", {"text": LIGHTHOUSE, "source_uri": own}, format="json").json()
+    stored = api.post("/ingest", {"text": LIGHTHOUSE, "source_uri": own}).json()
     assert api.get(f"/documents/{stored['document_id']}").json()["source_uri"] == own
     assert found(api, "eq", "source_uri", own) == {"mine.md"}

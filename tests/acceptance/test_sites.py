@@ -8,12 +8,12 @@ from uuid import uuid4
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
-from rest_framework.test import APIClient
 
 from corpus.jobs.run import run_job_slice
 from corpus.models import Collection, Document, Job
 from corpus.models import Site as KeptSite
 from corpus.sites import SiteLimits, add_site
+from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE
 from tests.support.site_server import Site, page, serving
 
@@ -40,9 +40,9 @@ def site() -> Iterator[Site]:
 # The API
 
 
-def test_a_site_is_kept_refreshed_and_removed(api: APIClient) -> None:
+def test_a_site_is_kept_refreshed_and_removed(api: Api) -> None:
     body = {"url": f"{URL}#top", "depth": 1, "every_hours": 24, "tags": ["Docs "]}
-    reply = api.post("/sites", body, format="json")
+    reply = api.post("/sites", body)
     kept = reply.json()
     assert reply.status_code == 201, kept
     expected = {"url": URL, "crawl": True, "depth": 1, "max_pages": 500, "every_hours": 24,
@@ -55,7 +55,7 @@ def test_a_site_is_kept_refreshed_and_removed(api: APIClient) -> None:
     reply = api.post(f"/sites/{kept['id']}/refresh")
     assert (reply.status_code, reply.json()["id"]) == (202, kept["job_id"])
     assert reply.json()["kind"] == "crawl"
-    again = api.post("/sites", {"url": URL, "depth": 3}, format="json")
+    again = api.post("/sites", {"url": URL, "depth": 3})
     assert (again.status_code, again.json()["depth"], again.json()["due_at"]) == (200, 3, None)
     assert api.delete(f"/sites/{kept['id']}?with_documents=true").status_code == 204
     assert Job.objects.get().status == "cancelled"
@@ -77,23 +77,21 @@ def test_a_site_is_kept_refreshed_and_removed(api: APIClient) -> None:
         ({"url": URL, "collection": "nowhere"}, 404, "collection_not_found"),
     ],
 )
-def test_a_wrong_site_is_not_kept(
-    api: APIClient, body: dict[str, Any], status: int, error: str
-) -> None:
-    reply = api.post("/sites", body, format="json")
+def test_a_wrong_site_is_not_kept(api: Api, body: dict[str, Any], status: int, error: str) -> None:
+    reply = api.post("/sites", body)
     assert (reply.status_code, reply.json()["error"]) == (status, error)
     assert not KeptSite.objects.exists()
     assert not Job.objects.exists()
 
 
 def test_nothing_of_sites_is_there_where_nothing_may_be_fetched(
-    api: APIClient, client: Client, settings: Any
+    api: Api, client: Client, settings: Any
 ) -> None:
     site, _ = add_site(URL, SiteLimits(), collection=Collection.objects.get_named("default"))
     settings.PKB_FETCH = "off"
     one = f"/sites/{site.pk}"
     replies = [
-        api.get("/sites"), api.post("/sites", {"url": URL}, format="json"), api.get(one),
+        api.get("/sites"), api.post("/sites", {"url": URL}), api.get(one),
         api.delete(one), api.post(f"{one}/refresh"),
     ]  # fmt: skip
     assert {(reply.status_code, reply.json()["error"]) for reply in replies} == {
@@ -147,8 +145,8 @@ def test_wrong_usage_of_the_command_is_told(arguments: tuple[str, ...]) -> None:
     assert told.value.returncode == 2
 
 
-def test_the_command_leaves_a_site_to_the_worker_that_has_it(site: Site, api: APIClient) -> None:
-    api.post("/sites", {"url": f"{site.url}/"}, format="json")
+def test_the_command_leaves_a_site_to_the_worker_that_has_it(site: Site, api: Api) -> None:
+    api.post("/sites", {"url": f"{site.url}/"})
     with pytest.raises(CommandError, match="A worker is already importing"):
         ingest(f"{site.url}/", "--crawl")
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from django.test import Client
 from pydantic import SecretStr
-from rest_framework.test import APIClient
 
 from corpus.jobs.run import run_job_slice
 from corpus.models import Collection, Job
 from corpus.sources.paperless import Settings
+from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE
 from tests.support.paperless import TOKEN, Paperless, serve_paperless
 
@@ -26,7 +26,7 @@ def paperless(settings: Any) -> Iterator[Paperless]:
         yield served
 
 
-def test_a_source_is_listed_and_synced(api: APIClient, paperless: Paperless) -> None:
+def test_a_source_is_listed_and_synced(api: Api, paperless: Paperless) -> None:
     (before,) = api.get("/sources").json()
     assert before == {
         "name": "office", "kind": "paperless", "address": paperless.url, "collection": "papers",
@@ -40,11 +40,11 @@ def test_a_source_is_listed_and_synced(api: APIClient, paperless: Paperless) -> 
     (after,) = api.get("/sources").json()
     assert (after["document_count"], after["job"]["status"]) == (1, "succeeded")
     assert Collection.objects.get_named("papers").documents.count() == 1
-    assert api.post("/sources/office/sync", {"emptied": True}, format="json").status_code == 202
+    assert api.post("/sources/office/sync", {"emptied": True}).status_code == 202
     assert Job.objects.latest("created_at").arguments == {"source": "office", "emptied": True}
 
 
-def test_no_source_is_tried_unless_it_is_configured(api: APIClient) -> None:
+def test_no_source_is_tried_unless_it_is_configured(api: Api) -> None:
     assert api.get("/sources").json() == []
     missing = api.post("/sources/office/sync")
     assert (missing.status_code, missing.json()["title"]) == (404, "No source has this name.")

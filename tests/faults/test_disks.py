@@ -10,7 +10,6 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError
 from psycopg import errors
-from rest_framework.test import APIClient
 
 from corpus.api.outages import translate_error
 from corpus.errors import DatabaseUnavailable, StorageUnavailable
@@ -22,6 +21,7 @@ from pkb.http.rejections import RequestRejected
 from pkb.postgres.programs import PostgresDidNotStart
 from pkb.postgres.server import EmbeddedPostgres
 from tests.campaign.disks import MIB, mounted, remount, why_no_mounts
+from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE
 from tests.unit.admission import Client, in_loop
 
@@ -49,16 +49,18 @@ def page(padding_bytes: int) -> SimpleUploadedFile:
 
 
 def test_a_file_without_room_is_refused_and_taken_once_there_is_some(
-    api: APIClient, cheap_model: None, uploads: Path
+    api: Api, cheap_model: None, uploads: Path
 ) -> None:
-    refused = api.post("/ingest", {"file": page(TOO_LARGE_BYTES)})
+    refused = api.post("/ingest", {"file": page(TOO_LARGE_BYTES)}, format="multipart")
     assert (refused.status_code, refused.json()["error"]) == (507, "storage_unavailable")
     assert not Document.objects.exists()
     assert list(uploads.iterdir()) == []
-    assert api.post("/ingest", {"text": LIGHTHOUSE}, format="json").status_code == 201
+    assert api.post("/ingest", {"text": LIGHTHOUSE}).status_code == 201
     Document.objects.all().delete()
     remount(uploads.parent, 4 * ROOM_MIB)
-    assert api.post("/ingest", {"file": page(TOO_LARGE_BYTES)}).status_code == 201
+    assert (
+        api.post("/ingest", {"file": page(TOO_LARGE_BYTES)}, format="multipart").status_code == 201
+    )
     assert list(find_violations()) == []
 
 

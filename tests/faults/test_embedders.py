@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from rest_framework.test import APIClient
 
 from corpus.embedders.hashed_words import HashingEmbedder
 from corpus.embedders.model_files import find_model
@@ -17,6 +16,7 @@ from corpus.errors import BackendError
 from corpus.invariants import find_violations
 from corpus.jobs.run import run_job_slice
 from corpus.models import Document, Embedding, Job
+from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE
 from tests.support.processes import MODELS
 
@@ -52,13 +52,13 @@ def put_in(settings: Any, backend: str, **options: Any) -> None:
 @pytest.mark.parametrize("damage", ["NaN", "wrong dimension"])
 @pytest.mark.django_db(transaction=True)
 def test_no_vector_of_a_broken_embedder_is_stored_and_a_whole_one_completes_the_document(
-    damage: str, api: APIClient, cheap_model: None, settings: Any
+    damage: str, api: Api, cheap_model: None, settings: Any
 ) -> None:
     put_in(settings, f"{__name__}.BrokenEmbedder", damage=damage)
-    stored = api.post("/ingest", {"text": LIGHTHOUSE}, format="json")
+    stored = api.post("/ingest", {"text": LIGHTHOUSE})
     assert (stored.status_code, stored.json()["status"]) == (201, "processing")
     assert not Embedding.objects.exists()
-    told = api.post("/search", {"query": "Who built it?"}, format="json")
+    told = api.post("/search", {"query": "Who built it?"})
     assert (told.status_code, told.json()["error"]) == (502, "backend_error")
     put_in(settings, "corpus.embedders.hashed_words.HashingEmbedder", dimension=64)
     [job] = Job.objects.all()

@@ -12,7 +12,6 @@ from django.db import connection, transaction
 from hypothesis import HealthCheck, given
 from hypothesis import settings as drawn_with
 from hypothesis import strategies as st
-from rest_framework.test import APIClient
 
 from corpus.access.principal import bind_principal
 from corpus.catalogue import create_collection, delete_collection, delete_document
@@ -36,6 +35,7 @@ from tests.support.chat_server import (
     fails,
     statement,
 )
+from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest, ingest_text_of
 from tests.support.doubles import recorded_metrics
 from tests.support.drawing import examples
@@ -348,8 +348,8 @@ def test_whatever_happens_a_kept_answer_is_the_one_that_would_be_made(
         delete_collection(collection.name)
 
 
-def test_an_answer_that_is_repeated_is_shown_and_counted(api: APIClient, ingest: Ingest) -> None:
-    ingest(LIGHTHOUSE)
+def test_an_answer_that_is_repeated_is_shown_and_counted(api: Api) -> None:
+    api.ingest(LIGHTHOUSE)
     recorded_metrics()
     first, again = (api.get("/answer", {"q": LIGHTHOUSE_QUESTION}).json() for _ in range(2))
     assert [step["name"] for step in again["debug"]["steps"]] == ["cache"]

@@ -18,7 +18,6 @@ from django.db import DEFAULT_DB_ALIAS, ProgrammingError, connection, connection
 from django.db.backends.postgresql.base import DatabaseWrapper
 from django.db.models import QuerySet
 from django.db.models.functions import Lower
-from rest_framework.test import APIClient
 
 from accounts.audit import purge_events, record_event
 from accounts.authentication import principal_of
@@ -40,6 +39,7 @@ from corpus.postgres.owner import as_owner
 from corpus.vector_index import ensure_vector_index, vector_index_name
 from pkb.postgres.roles import ensure_database
 from pkb.postgres.server import SUPERUSER
+from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE, ingest_text_of
 from tests.support.processes import OWNER, SERVING, administering, own_database
 
@@ -290,9 +290,7 @@ def test_who_is_the_owner_already_stays_who_it_is(serving: None) -> None:
     assert current_role() == SERVING["USER"]
 
 
-def test_before_what_is_stored_was_granted_one_is_told_to_migrate(
-    serving: None, api: APIClient
-) -> None:
+def test_before_what_is_stored_was_granted_one_is_told_to_migrate(serving: None, api: Api) -> None:
     """As tables are that were made before there was this role."""
     with administering(NAME) as owner:
         for kind in ("TABLES", "SEQUENCES"):

@@ -4,7 +4,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from rest_framework.test import APIClient
 
 from corpus.catalogue import delete_document
 from corpus.errors import InvalidInput
@@ -13,13 +12,14 @@ from evaluation.models import Question
 from evaluation.questions import adopt_feedback, read_accepted
 from qa.answer_store import MarkedSpan, accept_feedback, give_feedback
 from qa.models import Answer, Feedback
+from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def answer_id(api: APIClient, ingest: Ingest) -> UUID:
+def answer_id(api: Api, ingest: Ingest) -> UUID:
     ingest(LIGHTHOUSE)
     return UUID(api.get("/answer", {"q": LIGHTHOUSE_QUESTION}).json()["id"])
 
@@ -58,7 +58,7 @@ def test_what_was_disliked_or_not_reviewed_is_not_adopted(
 
 
 @pytest.fixture
-def unsure(api: APIClient, ingest: Ingest, settings: Any) -> Answer:
+def unsure(api: Api, ingest: Ingest, settings: Any) -> Answer:
     settings.PKB_ANSWER_FROM = 1.0
     ingest(LIGHTHOUSE)
     return Answer.objects.get(pk=api.get("/answer", {"q": LIGHTHOUSE_QUESTION}).json()["id"])

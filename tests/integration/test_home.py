@@ -10,7 +10,6 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError
 from django.db import transaction
 from procrastinate.contrib.django.models import ProcrastinateJob
-from rest_framework.test import APIClient
 
 from corpus.catalogue import delete_document
 from corpus.errors import PathIngestionOff
@@ -36,6 +35,7 @@ from corpus.roots.shown_paths import uploads_folder
 from corpus.watched.folders import watch_folder
 from pkb.backup.export import export_to
 from pkb.backup.manifest import BackupError
+from tests.support.client import Api
 from tests.support.commands import run
 from tests.support.documents import LIGHTHOUSE
 
@@ -59,7 +59,7 @@ def on_host(settings: Any, tmp_path: Path, cheap_model: None, empty_queue: None)
 
 def send_file(text: str = LIGHTHOUSE) -> Document:
     file = SimpleUploadedFile("coast.txt", text.encode())
-    stored = APIClient().post("/ingest", {"file": file})
+    stored = Api().post("/ingest", {"file": file}, format="multipart")
     return Document.objects.get(pk=stored.json()["document_id"])
 
 

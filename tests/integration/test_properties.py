@@ -11,12 +11,12 @@ import pytest
 from django.db import transaction
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from rest_framework.test import APIClient
 
 from corpus.catalogue import create_collection
 from corpus.ingestion.normal_form import join_blocks
 from corpus.loaders.blocks import Block
 from corpus.models import NAME_PATTERN, Chunk, Collection, Document, Embedding
+from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE, ingest_text_of
 from tests.support.drawing import examples
 
@@ -65,13 +65,13 @@ def counts() -> tuple[int, ...]:
     return tuple(model.objects.count() for model in (Collection, Document, Chunk, Embedding))
 
 
-def post(api: APIClient, path: str, **body: Any) -> Any:
-    return api.post(path, body, format="json")
+def post(api: Api, path: str, **body: Any) -> Any:
+    return api.post(path, body)
 
 
 @drawn
 @given(name=st.text(max_size=120) | st.none() | st.integers() | st.lists(names, max_size=2))
-def test_a_bad_name_is_400(api: APIClient, name: Any) -> None:
+def test_a_bad_name_is_400(api: Api, name: Any) -> None:
     assume(not (isinstance(name, str) and re.match(NAME_PATTERN, name)))
     with taken_back():
         before = counts()
@@ -91,7 +91,7 @@ def test_collections_of_several_dimensions_stand_side_by_side(db: None) -> None:
 
 @drawn
 @given(text=texts)
-def test_chunks_stored_are_those_reported(api: APIClient, notes: Collection, text: str) -> None:
+def test_chunks_stored_are_those_reported(api: Api, notes: Collection, text: str) -> None:
     with taken_back():
         stored = post(api, "/ingest", text=text, collection="notes").json()
         ids = [str(key) for key in notes.chunks.order_by("ordinal").values_list("pk", flat=True)]
@@ -101,9 +101,7 @@ def test_chunks_stored_are_those_reported(api: APIClient, notes: Collection, tex
         assert (stats["total_documents"], stats["total_chunks"]) == (1, len(ids))
 
 
-def test_a_missing_index_is_404_at_every_door(
-    api: APIClient, tmp_path: Path, settings: Any
-) -> None:
+def test_a_missing_index_is_404_at_every_door(api: Api, tmp_path: Path, settings: Any) -> None:
     name = "nowhere"
     root = tmp_path
     (root / "note.txt").write_text("There is a stone granary by the river.")
@@ -121,7 +119,7 @@ def test_a_missing_index_is_404_at_every_door(
         api.get("/documents/stats", {"collection": name}),
         api.get("/jobs", {"collection": name}),
         api.get(f"/collections/{name}"),
-        api.patch(f"/collections/{name}", {"description": "x"}, format="json"),
+        api.patch(f"/collections/{name}", {"description": "x"}),
         api.delete(f"/collections/{name}"),
     ]
     assert [reply.status_code for reply in replies] == [404] * len(replies)
@@ -150,7 +148,7 @@ def shelves(db: None) -> dict[str, set[str]]:
 @drawn
 @given(query=queries, mode=modes, name=st.sampled_from(["first", "second", "third"]))
 def test_results_come_from_the_asked_index_only(
-    api: APIClient, shelves: dict[str, set[str]], query: str, mode: str, name: str
+    api: Api, shelves: dict[str, set[str]], query: str, mode: str, name: str
 ) -> None:
     body = {"query": query, "mode": mode, "top_k": 50, "collection": name}
     found = {hit["chunk_id"] for hit in post(api, "/search", **body).json()["results"]}
@@ -163,7 +161,7 @@ def test_results_come_from_the_asked_index_only(
 @drawn
 @given(query=queries, mode=modes, top_k=st.integers(1, 50), rerank=st.booleans())
 def test_results_descend_and_never_exceed_top_k(
-    api: APIClient,
+    api: Api,
     shelves: dict[str, set[str]],
     query: str,
     mode: str,

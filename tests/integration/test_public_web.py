@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
-from rest_framework.test import APIClient
 
 from corpus import public_web
 from corpus.errors import FetchingOff, NotFetched, Redirected, TooLarge
@@ -20,6 +19,7 @@ from corpus.ingestion import web_addresses
 from corpus.invariants import find_violations
 from corpus.models import Document
 from corpus.public_web import MAX_REDIRECTS, fetch, is_public_ip
+from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE
 from tests.support.ports import was_asked
 from tests.support.site_server import Handler, Site, serving
@@ -244,8 +244,8 @@ stored = pytest.mark.django_db
 
 
 @pytest.fixture
-def send(api: APIClient, cheap_model: None) -> Callable[[str], Any]:
-    return lambda url: api.post("/ingest", {"url": url, "tags": ["web"]}, format="json")
+def send(api: Api, cheap_model: None) -> Callable[[str], Any]:
+    return lambda url: api.post("/ingest", {"url": url, "tags": ["web"]})
 
 
 @stored

@@ -14,7 +14,6 @@ from hypothesis import HealthCheck, Phase, given
 from hypothesis import settings as drawing
 from hypothesis import strategies as st
 from rest_framework import serializers
-from rest_framework.test import APIClient
 
 from corpus.api import collection_views, fields, ingest_views
 from corpus.models import Collection
@@ -22,6 +21,7 @@ from corpus.vector_index import ensure_vector_index
 from pkb.preload import question_models
 from qa.api import answer_views, session_views
 from qa.models import Answer
+from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION, ingest_text_of
 from tests.support.drawing import examples
 
@@ -83,7 +83,7 @@ def body_for(form: type[serializers.Serializer[Any]]) -> st.SearchStrategy[dict[
 
 
 def send_json(method: str, path: str) -> Any:
-    def send(api: APIClient, body: dict[str, Any], known: dict[str, str]) -> Any:
+    def send(api: Api, body: dict[str, Any], known: dict[str, str]) -> Any:
         # As a client may write it: Infinity as a number too great, surrogates as escapes.
         written = json.dumps(body).replace("Infinity", "1e999")
         sent = {"data": written, "content_type": "application/json"}
@@ -93,7 +93,7 @@ def send_json(method: str, path: str) -> Any:
 
 
 def send_form(path: str) -> Any:
-    def send(api: APIClient, body: dict[str, Any], known: dict[str, str]) -> Any:
+    def send(api: Api, body: dict[str, Any], known: dict[str, str]) -> Any:
         fit = {name: fit_for_form(value) for name, value in body.items() if value is not None}
         return api.post(path.format(**known), fit, format="multipart")
 
@@ -162,7 +162,7 @@ def known(settings: Any, db: None) -> dict[str, str]:
     ensure_vector_index(model=MODEL, dimension=64)
     Collection.objects.update(embedding_model=MODEL, dimension=64)
     stored = ingest_text_of(Collection.objects.get())(f"{LIGHTHOUSE} It is known.")
-    APIClient().get("/answer", {"q": LIGHTHOUSE_QUESTION})
+    Api().get("/answer", {"q": LIGHTHOUSE_QUESTION})
     return {"document": stored.document_id, "answer": str(Answer.objects.get().pk)}
 
 
@@ -173,7 +173,7 @@ def taken_back() -> Iterator[None]:
         transaction.set_rollback(True)
 
 
-def unreadable(api: APIClient, admin: Client) -> list[str]:
+def unreadable(api: Api, admin: Client) -> list[str]:
     """Return what can no longer be shown."""
     documents_shown = api.get("/documents?limit=200").json().get("results", [])
     keys = [document["id"] for document in documents_shown]
@@ -188,14 +188,14 @@ def unreadable(api: APIClient, admin: Client) -> list[str]:
     shown += [reverse("admin:corpus_document_change", args=[key]) for key in keys]
     failed += [path for path in shown if admin.get(path).status_code != 200]
     for path, name in (("/search", "collection"), ("/query", "index_name")):
-        if api.post(path, {"query": "lamp", name: "default"}, format="json").status_code != 200:
+        if api.post(path, {"query": "lamp", name: "default"}).status_code != 200:
             failed.append(path)
     return failed
 
 
 @pytest.mark.parametrize("name", WRITES)
 def test_what_is_taken_is_shown_by_every_door(
-    api: APIClient, admin_client: Client, known: dict[str, str], name: str
+    api: Api, admin_client: Client, known: dict[str, str], name: str
 ) -> None:
     body, send = WRITES[name]
     taken = 0

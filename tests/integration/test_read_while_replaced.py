@@ -7,7 +7,6 @@ from uuid import UUID
 
 import pytest
 from django.test import Client
-from rest_framework.test import APIClient
 
 from corpus.catalogue import create_collection, delete_document
 from corpus.models import Chunk, Collection, Document
@@ -32,6 +31,7 @@ from tests.histories.texts import (
 )
 from tests.integration.test_answer_cache import on_another_connection
 from tests.integration.test_erasure_races import answer_from
+from tests.support.client import Api
 from tests.support.database import held_up
 from tests.support.documents import ingest_text_of
 from web.views import document_pages
@@ -66,7 +66,7 @@ def first_of(act: Callable[[], object], method: Any) -> Callable[..., Any]:
 
 def search(**fields: Any) -> list[dict[str, Any]]:
     body = {"query": COMMON_WORD, "collection": "houses", "rerank": False, "top_k": 50, **fields}
-    return list(APIClient().post("/search", body, format="json").json()["results"])
+    return list(Api().post("/search", body).json()["results"])
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
@@ -100,7 +100,7 @@ def test_a_page_of_a_document_reads_one_state_of_it(
 
 def ask(question: str) -> dict[str, Any]:
     given = {"q": question.format(place=HOUSE), "collection": "houses"}
-    return dict(APIClient().get("/answer", given).json())
+    return dict(Api().get("/answer", given).json())
 
 
 def versions_of(answer: dict[str, Any]) -> list[int]:

@@ -9,7 +9,6 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from rest_framework.test import APIClient
 
 from corpus.catalogue import create_collection, delete_document
 from corpus.embedders.hashed_words import HashingEmbedder
@@ -22,6 +21,7 @@ from corpus.jobs.leases import MAX_ATTEMPTS, claim_item, register_runner
 from corpus.jobs.run import begin_job, run_job_slice
 from corpus.jobs.states import cancel_job, retry_job
 from corpus.models import Collection, Document, Embedding, Job
+from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of, long_text
 
 pytestmark = pytest.mark.django_db
@@ -91,13 +91,13 @@ def model_of(collection: Collection) -> tuple[str, int, str, int | None]:
     return now.embedding_model, now.dimension, now.previous_model, now.previous_dimension
 
 
-def search(api: APIClient, query: str, mode: str = "semantic") -> list[str]:
+def search(api: Api, query: str, mode: str = "semantic") -> list[str]:
     body = {"query": query, "mode": mode, "collection": "notes", "top_k": 1}
-    found = api.post("/search", body, format="json").json()["results"]
+    found = api.post("/search", body).json()["results"]
     return [hit["document_name"] for hit in found]
 
 
-def test_vectors_are_built_beside_the_old_ones(notes: Collection, api: APIClient) -> None:
+def test_vectors_are_built_beside_the_old_ones(notes: Collection, api: Api) -> None:
     before = set(Embedding.objects.filter(collection=notes).values_list("pk", flat=True))
     code, shown = run("--model", NEW)
     assert (code, shown["lacking_count"], shown["embedding_model"]) == (0, 0, OLD)
@@ -109,7 +109,7 @@ def test_vectors_are_built_beside_the_old_ones(notes: Collection, api: APIClient
     assert list(find_violations()) == []
 
 
-def test_a_job_shows_how_far_it_is(notes: Collection, api: APIClient) -> None:
+def test_a_job_shows_how_far_it_is(notes: Collection, api: Api) -> None:
     run("--model", NEW)
     (job,) = api.get("/jobs", {"kind": "reembed"}).json()["results"]
     assert (job["status"], job["done"], job["total"], job["failed"]) == ("succeeded", 3, 3, 0)
@@ -124,7 +124,7 @@ def test_doing_it_again_encodes_nothing(notes: Collection, encoded: list[str]) -
     assert Job.objects.filter(kind="reembed").count() == 1
 
 
-def test_switch_changes_what_is_searched_by(notes: Collection, api: APIClient) -> None:
+def test_switch_changes_what_is_searched_by(notes: Collection, api: Api) -> None:
     code, shown = run("--model", NEW, "--switch")
     assert (code, shown["embedding_model"], shown["previous_model"]) == (0, NEW, OLD)
     assert model_of(notes) == (NEW, 96, OLD, 64)
@@ -137,7 +137,7 @@ def test_switch_changes_what_is_searched_by(notes: Collection, api: APIClient) -
 
 
 def test_switch_catches_up_on_what_came_in_meanwhile(
-    notes: Collection, add: Ingest, api: APIClient
+    notes: Collection, add: Ingest, api: Api
 ) -> None:
     finish(start_reembed(notes, NEW))
     add(FERRY, title="M")
@@ -221,7 +221,7 @@ def test_a_cancelled_job_leaves_what_it_brought(notes: Collection) -> None:
     assert run("--model", NEW, "--switch")[0] == 0
 
 
-def test_what_is_deleted_meanwhile_stays_deleted(notes: Collection, api: APIClient) -> None:
+def test_what_is_deleted_meanwhile_stays_deleted(notes: Collection, api: Api) -> None:
     job = start_reembed(notes, NEW)
     gone = notes.documents.get(title="Lindow")
     delete_document(gone.pk)
@@ -259,7 +259,7 @@ def test_rollback_is_a_few_statements_and_loads_no_model(
     assert list(find_violations()) == []
 
 
-def test_what_came_in_between_is_found_after_a_rollback(notes: Collection, api: APIClient) -> None:
+def test_what_came_in_between_is_found_after_a_rollback(notes: Collection, api: Api) -> None:
     run("--model", NEW, "--switch")
     now = Collection.objects.get(pk=notes.pk)
     ingest_text_of(now)(FERRY, title="M")
@@ -273,7 +273,7 @@ def test_what_came_in_between_is_found_after_a_rollback(notes: Collection, api: 
     assert list(find_violations()) == []
 
 
-def test_the_command_brings_what_a_rollback_lacks(notes: Collection, api: APIClient) -> None:
+def test_the_command_brings_what_a_rollback_lacks(notes: Collection, api: Api) -> None:
     run("--model", NEW, "--switch")
     ingest_text_of(Collection.objects.get(pk=notes.pk))(long_text(2) + " The end.", title="M")
     code, shown = run("--rollback")

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from rest_framework.test import APIClient
 
 from corpus import vector_index
 from corpus.embedders.hashed_words import HashingEmbedder
@@ -17,6 +16,7 @@ from corpus.models import Chunk, Collection, Document, Embedding
 from corpus.vector_index import ensure_vector_index, vector_index_name
 from qa.search.hybrid import HybridRetriever
 from qa.types import Query
+from tests.support.client import Api
 from tests.support.documents import Ingest
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -24,9 +24,9 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 MODES = ["hybrid", "semantic", "lexical"]
 
 
-def search(api: APIClient, filters: Any, **body: Any) -> list[str]:
+def search(api: Api, filters: Any, **body: Any) -> list[str]:
     given = {"query": "stone", "top_k": 50, "filters": filters, **body}
-    found = api.post("/search", given, format="json")
+    found = api.post("/search", given)
     assert found.status_code == 200, found.json()
     return sorted(hit["document_name"] for hit in found.json()["results"])
 
@@ -96,28 +96,28 @@ CASES: dict[str, tuple[Any, list[str]]] = {
 
 
 @pytest.mark.usefixtures("library")
-def test_each_comparison_keeps_what_it_says(api: APIClient) -> None:
+def test_each_comparison_keeps_what_it_says(api: Api) -> None:
     found = {name: search(api, filters) for name, (filters, _) in CASES.items()}
     assert found == {name: expected for name, (_, expected) in CASES.items()}
 
 
 @pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("mode", MODES)
-def test_filters_hold_with_tags_and_rerank_in_every_mode(api: APIClient, mode: str) -> None:
+def test_filters_hold_with_tags_and_rerank_in_every_mode(api: Api, mode: str) -> None:
     wanted = leaf("eq", "source", "web")
     assert search(api, wanted, mode=mode) == ["a", "c"]
     assert search(api, wanted, mode=mode, rerank=True, top_k=1) in (["a"], ["c"])
     assert search(api, wanted, mode=mode, tags=["unused"]) == []
 
 
-def test_a_bad_filter_is_400_and_names_the_place(api: APIClient) -> None:
+def test_a_bad_filter_is_400_and_names_the_place(api: Api) -> None:
     bad = {"type": "and", "filters": [leaf("eq", "a", 1), leaf("gt", "word_count", "5")]}
-    refused = api.post("/search", {"query": "q", "filters": bad}, format="json")
+    refused = api.post("/search", {"query": "q", "filters": bad})
     assert refused.status_code == 400
     assert [error["field"] for error in refused.json()["errors"]] == ["filters.filters.1.value"]
 
 
-def test_the_schema_shows_the_grammar(api: APIClient) -> None:
+def test_the_schema_shows_the_grammar(api: Api) -> None:
     schemas = api.get("/schema", {"format": "json"}).json()["components"]["schemas"]
     names = [kind["$ref"].rpartition("/")[2] for kind in schemas["SearchFilter"]["oneOf"]]
     assert names == ["FilterComparison", "FilterMembership", "FilterCompound"]

@@ -9,13 +9,13 @@ import pytest
 from django.db import DataError, IntegrityError, connection, transaction
 from django.db.models import DateTimeField, Value
 from django.db.models.functions import Cast
-from rest_framework.test import APIClient
 
 from corpus.filters import FilterError, parse_filter
 from corpus.ingestion.file_scan import read_file
 from corpus.invariants import find_violations
 from corpus.models import Document
 from corpus.times import EARLIEST, LATEST, is_storable_time
+from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE, Ingest
 
 TOO_FAR = [
@@ -30,9 +30,9 @@ STORED = ["0001-01-02T00:00:00Z", "0001-01-03T00:00:00+23:59", "9999-12-30T23:59
 
 
 @pytest.mark.parametrize("moment", TOO_FAR)
-def test_a_time_that_cannot_be_read_again_is_refused(api: APIClient, db: None, moment: str) -> None:
+def test_a_time_that_cannot_be_read_again_is_refused(api: Api, db: None, moment: str) -> None:
     body = {"text": LIGHTHOUSE, "created_at": moment}
-    reply = api.post("/ingest", body, format="json")
+    reply = api.post("/ingest", body)
     assert reply.status_code == 400
     assert reply.json()["errors"][0]["field"] == "created_at"
     assert not Document.objects.exists()
@@ -41,14 +41,14 @@ def test_a_time_that_cannot_be_read_again_is_refused(api: APIClient, db: None, m
 
 
 @pytest.mark.parametrize("moment", STORED)
-def test_a_time_at_the_bounds_is_read_again(api: APIClient, db: None, moment: str) -> None:
+def test_a_time_at_the_bounds_is_read_again(api: Api, db: None, moment: str) -> None:
     body = {"text": LIGHTHOUSE, "created_at": moment}
-    made = api.post("/ingest", body, format="json")
+    made = api.post("/ingest", body)
     assert made.status_code == 201
     shown = api.get(f"/documents/{made.json()['document_id']}").json()["user_created_at"]
     assert datetime.fromisoformat(shown) == datetime.fromisoformat(moment)
     wanted = {"type": "eq", "key": "user_created_at", "value": moment}
-    found = api.post("/search", {"query": "lighthouse", "filters": wanted}, format="json")
+    found = api.post("/search", {"query": "lighthouse", "filters": wanted})
     assert found.json()["total_results"] == 1
 
 

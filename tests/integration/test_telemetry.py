@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from rest_framework.test import APIClient
 
+from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION
 from tests.support.doubles import recorded_metrics
 
@@ -35,8 +35,8 @@ ANSWER_SPANS = {
 }
 
 
-def test_an_ingest_and_an_answer_leave_their_spans(api: APIClient, spans: Any) -> None:
-    api.post("/ingest", {"text": LIGHTHOUSE}, format="json")
+def test_an_ingest_and_an_answer_leave_their_spans(api: Api, spans: Any) -> None:
+    api.post("/ingest", {"text": LIGHTHOUSE})
     ingested = {span.name: span for span in spans.get_finished_spans()}
     assert set(ingested) >= INGEST_SPANS
     assert ingested["embedding"].attributes["batch"] >= 1
@@ -48,8 +48,8 @@ def test_an_ingest_and_an_answer_leave_their_spans(api: APIClient, spans: Any) -
     assert answered["rerank"].context.trace_id == answered["answer"].context.trace_id
 
 
-def test_no_text_is_in_a_span(api: APIClient, spans: Any) -> None:
-    api.post("/ingest", {"text": LIGHTHOUSE, "title": "Bavoke"}, format="json")
+def test_no_text_is_in_a_span(api: Api, spans: Any) -> None:
+    api.post("/ingest", {"text": LIGHTHOUSE, "title": "Bavoke"})
     api.get("/answer", {"q": LIGHTHOUSE_QUESTION})
     for span in spans.get_finished_spans():
         assert "Bavoke" not in f"{span.name} {dict(span.attributes)} {list(span.events)}"
@@ -66,9 +66,9 @@ def points() -> dict[str, Any]:
     }
 
 
-def test_requests_are_counted_and_timed_by_route_and_model(api: APIClient) -> None:
+def test_requests_are_counted_and_timed_by_route_and_model(api: Api) -> None:
     recorded_metrics()
-    api.post("/ingest", {"text": LIGHTHOUSE}, format="json")
+    api.post("/ingest", {"text": LIGHTHOUSE})
     api.get("/answer", {"q": LIGHTHOUSE_QUESTION, "eval": "true", "gold": ["x"]})
     seen = points()
     for name in ("ingest.requests", "answer.requests", "ingest.latency_ms", "answer.latency_ms"):

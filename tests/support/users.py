@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 from django.contrib.auth import get_user_model
 from django.db import connection, transaction
-from rest_framework.test import APIClient
 
 from accounts.authentication import principal_of
 from accounts.keys import create_key
@@ -15,12 +14,13 @@ from corpus.models import IdempotentRequest, Job, WatchedFolder
 from corpus.sites import SiteLimits, add_site
 from evaluation.models import Question
 from qa.models import Answer, ChatStream, Session
+from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION, ingest_text_of
 
 SECRET = f"{LIGHTHOUSE} The marigold key lies under the third stone."
 ADDRESS = "https://bavoke.example/zinnia/"
 # One for all: each would load the middleware anew.
-CALLER = APIClient(raise_request_exception=False)
+CALLER = Api()
 
 
 class Tenant(NamedTuple):
@@ -79,10 +79,9 @@ def make_ida() -> Tenant:
 
 def call(key: str, method: str, path: str, /, **body: Any) -> Any:
     headers = {"Authorization": f"Bearer {key}"}
-    kind = {} if method == "get" else {"format": "json"}
     # As there is no transaction round a request but a test's: what Postgres refuses ends there.
     with suppress(Refused), transaction.atomic():
-        reply = getattr(CALLER, method)(path, body, headers=headers, **kind)
+        reply = getattr(CALLER, method)(path, body, headers=headers)
         if connection.needs_rollback or reply.status_code == 403:
             raise Refused
     return reply
