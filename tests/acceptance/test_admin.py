@@ -111,7 +111,7 @@ def test_a_superuser_with_a_weak_password_is_refused(
     assert not get_user_model().objects.exists()
 
 
-def test_a_superuser_with_a_password_by_the_rules_is_made_by_djangos_command(
+def test_createsuperuser_with_a_password_by_the_rules_makes_a_superuser(
     db: None, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen = {"username": "ida", "email": "ida@example.org", "password": "long-enough-1"}

@@ -246,7 +246,7 @@ def test_what_the_documents_do_not_hold_is_not_answered(api: Api, question: str)
     assert answer["confidence"] < 0.5
 
 
-def test_of_a_question_far_from_all_documents_it_is_said_that_nothing_is_near(api: Api) -> None:
+def test_answer_to_a_question_far_from_all_documents_says_nothing_is_near(api: Api) -> None:
     api.ingest(LIGHTHOUSE)
     api.ingest(BAKERY)
     answer = ask(api, "Which programming language do bananas prefer?").json()
@@ -263,7 +263,7 @@ def test_of_a_question_far_from_all_documents_it_is_said_that_nothing_is_near(ap
         ("Which programming language do bananas prefer?", "abstained"),
     ],
 )
-def test_a_passage_that_is_not_cited_is_shown_as_it_stands_around_its_quote(
+def test_closest_passage_is_shown_as_it_stands_around_its_quote(
     api: Api, question: str, kind: str
 ) -> None:
     api.ingest(long_text(3), title="Parish")

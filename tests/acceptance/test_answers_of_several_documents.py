@@ -122,7 +122,7 @@ def test_documents_that_are_sought_are_shown_and_nothing_is_said(api: Api) -> No
     assert [close["document_id"] for close in answer["closest"]] == [page.document_id]
 
 
-def test_up_to_five_documents_that_mention_it_are_shown_by_a_sentence_that_does(api: Api) -> None:
+def test_documents_that_mention_it_are_shown_by_the_sentence_that_does(api: Api) -> None:
     api.ingest(
         "A semaphore is an arm on a mast that shows whether the line is free.", title="Signals"
     )

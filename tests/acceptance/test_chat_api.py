@@ -157,7 +157,7 @@ def test_tags_and_a_selected_text_narrow_a_chat(ingest: Ingest) -> None:
     assert "Maren Holt" in stream.said
 
 
-def test_what_is_said_in_a_conversation_that_is_deleted_meanwhile_goes_with_it(
+def test_stream_of_a_conversation_deleted_meanwhile_ends_and_keeps_nothing(
     ingest: Ingest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ingest(LIGHTHOUSE)
@@ -357,7 +357,7 @@ def test_what_was_told_of_a_model_that_fails_is_the_answer(
     assert answer["answerer"] == "openai/m"
 
 
-def test_with_the_askers_key_a_model_that_fails_half_way_is_an_error_and_nothing_is_stored(
+def test_model_that_fails_half_way_with_the_askers_key_is_an_error(
     ingest: Ingest, settings: Any, was_heard: Flag
 ) -> None:
     ingest(LIGHTHOUSE)

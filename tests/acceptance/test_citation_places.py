@@ -73,7 +73,7 @@ def replace_document(document: Document, path: Path) -> None:
      ("As told by the harbour", (1, 1), "page 1")],
     ids=["over both", "on the second", "between"],
 )  # fmt: skip
-def test_a_citation_says_the_pages_of_its_quote_after_its_document_was_replaced_too(
+def test_citation_of_a_replaced_document_says_the_pages_of_its_quote(
     api: Api,
     pumps: Document,  # noqa: F811
     tmp_path: Path,
@@ -89,7 +89,7 @@ def test_a_citation_says_the_pages_of_its_quote_after_its_document_was_replaced_
     assert [source.pages for source in turn.passages[0]] == [said]
 
 
-def test_a_citation_from_before_its_pages_were_kept_says_them_while_its_version_stands(
+def test_citation_without_kept_pages_says_them_while_its_version_stands(
     api: Api,
     pumps: Document,  # noqa: F811
     tmp_path: Path,
@@ -102,7 +102,7 @@ def test_a_citation_from_before_its_pages_were_kept_says_them_while_its_version_
     assert pages_told(api.get(f"/answers/{given['id']}").json()) == [(1, 1)]
 
 
-def test_a_document_that_is_replaced_while_it_is_answered_is_said_to_be_where_its_passage_begins(
+def test_document_replaced_while_answered_is_cited_at_its_passage_start(
     api: Api,
     pumps: Document,  # noqa: F811
     tmp_path: Path,
@@ -113,7 +113,7 @@ def test_a_document_that_is_replaced_while_it_is_answered_is_said_to_be_where_it
     assert pages_told(given) == pages_told(api.get(f"/answers/{given['id']}").json()) == [(1, 1)]
 
 
-def test_what_ocr_was_not_sure_of_is_told_after_the_document_was_replaced_too(
+def test_citation_of_a_replaced_scan_tells_what_ocr_was_not_sure_of(
     api: Api,
     pumps: Document,  # noqa: F811
     tmp_path: Path,

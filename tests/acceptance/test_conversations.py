@@ -346,7 +346,7 @@ def test_whole_passages_are_exported_as_quotes(
     )
 
 
-def test_an_abstention_folds_passages_that_share_words_and_has_no_confidence(
+def test_abstention_folds_passages_that_share_words_without_confidence(
     client: Client, stored: StoredDocument, collection: Collection
 ) -> None:
     abstained = replace(WHOLE_ANSWER, is_unsure=False)

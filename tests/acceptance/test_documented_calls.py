@@ -149,7 +149,7 @@ def test_every_step_of_the_team_tutorial_prints_what_the_page_shows(
         assert run_steps(TEAM_TUTORIAL, database, address, tmp_path) == 10
 
 
-def test_the_first_step_of_the_tutorial_names_the_script_that_loads_the_samples() -> None:
+def test_first_step_of_the_tutorial_names_the_script_that_loads_samples() -> None:
     (install,) = re.findall(r"^## 1.*?^```console\n(.*?)^```", TUTORIAL.read_text(), re.M | re.S)
     script = (ROOT / "scripts" / "run").read_text()
     assert install.splitlines()[-1] == "scripts/run"

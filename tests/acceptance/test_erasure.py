@@ -246,7 +246,7 @@ def test_later_questions_of_a_conversation_stand_as_they_were_asked(api: Api) ->
 
 
 @pytest.mark.django_db
-def test_a_question_that_is_asked_while_the_answer_before_it_goes_stands_as_asked(
+def test_question_asked_while_the_answer_before_it_goes_stands_as_asked(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The conversation was read before the deletion, and is added to after it."""

@@ -67,7 +67,7 @@ def recorded(action: str) -> list[Any]:
     return list(events.values_list("subject", "address", "count"))
 
 
-def test_a_browser_that_logged_in_is_not_locked_out_by_others_at_its_address(ida: Any) -> None:
+def test_known_browser_is_not_locked_out_by_others_at_its_address(ida: Any) -> None:
     browser, stranger = at(SHARED), at(SHARED)
     log_in_and_out(browser)
     cookie = browser.cookies["known_browser"]

@@ -221,7 +221,7 @@ def page(client: Client, path: str) -> str:
     return client.get(path).content.decode()
 
 
-def test_an_account_made_for_an_unverified_address_is_not_given_to_whom_it_is_of(
+def test_account_made_for_an_unverified_address_is_not_given_to_its_owner(
     client: Client, provider: Provider, settings: Any
 ) -> None:
     settings.PKB_OIDC_CREATE_USERS = True

@@ -289,7 +289,7 @@ def told(*sources: Passage, text: str = "It is 330 metres tall.") -> Statement:
     ids=["right", "no-source", "other-source", "one-of-two", "one-without", "silent",
          "by-document", "not-to-be-answered", "rightly-silent"],
 )  # fmt: skip
-def test_right_is_gold_in_the_sources_of_statements_that_all_have_some_or_a_right_refusal(
+def test_draft_is_right_with_gold_in_its_sources_or_a_right_refusal(
     statements: list[Statement], question: GoldQuestion, *, expected: bool
 ) -> None:
     draft = Draft(tuple(statements), answerer="test")

@@ -287,7 +287,7 @@ def test_a_statement_is_heard_once_the_next_one_has_begun() -> None:
     assert all(each == Draft((FIRST,), "openai/m", verdict="no") for each in told)
 
 
-def test_a_draft_is_heard_when_it_is_finished_where_the_server_knows_no_streams() -> None:
+def test_draft_of_a_server_without_streams_is_heard_when_it_is_finished() -> None:
     with chat_server(says_whole(written(statement(TALL, "S1.1"), SECOND))) as server:
         draft, told = heard(openai(server))
         assert len(server.calls) == 1
@@ -415,9 +415,7 @@ def test_compiled_program_is_used_but_not_the_model_it_names(programs: Path) -> 
     assert "`statements` (list[PointedStatement])" in call.prompt
 
 
-def test_a_program_that_was_compiled_for_other_replies_is_refused_in_one_line(
-    programs: Path,
-) -> None:
+def test_program_compiled_for_other_replies_is_refused_in_one_line(programs: Path) -> None:
     old = AnswerProgram()
     old.predict = dspy.Predict("passages, question -> answer")
     old.save(programs / "old-1.json")

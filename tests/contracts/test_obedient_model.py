@@ -145,7 +145,7 @@ def test_a_model_that_rejects_everything_is_not_believed() -> None:
     assert (found.verified, found.draft.answerer) == (None, "extractive")
 
 
-def test_nothing_is_said_of_a_model_that_is_not_believed_where_nothing_stands_in() -> None:
+def test_model_that_is_not_believed_says_nothing_where_nothing_stands_in() -> None:
     both = (statement(TRUE, "S1.1"), statement("It sinks.", "S1.1"))
     found = drafted(answers(*both, judge=credulous), fallback=None)
     assert (found.verified, found.draft.answerer) == (None, "openai/m")

@@ -12,7 +12,7 @@ from corpus.queue import enqueue_job, has_waiting_tasks
 
 
 @pytest.mark.django_db
-def test_a_job_that_waits_since_the_clock_was_ahead_is_run_with_the_next_look(
+def test_job_that_waits_since_the_clock_was_ahead_runs_with_the_next_look(
     collection: Collection, empty_queue: None
 ) -> None:
     job = Job.objects.create(kind=Job.Kind.EMBED, collection=collection, is_listed=True)

@@ -64,9 +64,7 @@ def test_a_file_without_room_is_refused_and_taken_once_there_is_some(
     assert list(find_violations()) == []
 
 
-def test_of_files_that_are_sent_together_none_is_kept_where_one_has_no_room(
-    db: None, uploads: Path
-) -> None:
+def test_files_sent_together_are_not_kept_where_one_has_no_room(db: None, uploads: Path) -> None:
     collection = Collection.objects.get_named("default")
     with pytest.raises(OSError, match="No space left"):
         start_upload([page(10), page(TOO_LARGE_BYTES)], collection=collection)

@@ -51,7 +51,7 @@ def put_in(settings: Any, backend: str, **options: Any) -> None:
 
 @pytest.mark.parametrize("damage", ["NaN", "wrong dimension"])
 @pytest.mark.django_db(transaction=True)
-def test_no_vector_of_a_broken_embedder_is_stored_and_a_whole_one_completes_the_document(
+def test_broken_embedder_stores_no_vector_until_a_whole_one_completes_it(
     damage: str, api: Api, cheap_model: None, settings: Any
 ) -> None:
     put_in(settings, f"{__name__}.BrokenEmbedder", damage=damage)

@@ -162,7 +162,7 @@ def test_the_command_killed_with_its_helpers_is_gone_on_with(folder: Path, datab
 
 
 @pytest.mark.campaign
-def test_a_worker_killed_over_token_vectors_keeps_those_it_had_and_another_goes_on(
+def test_worker_killed_over_token_vectors_is_followed_by_another(
     folder: Path, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PKB_TOKEN_VECTORS", "all")

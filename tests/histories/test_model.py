@@ -134,7 +134,7 @@ def test_what_was_seen_is_not_unseen_afterwards() -> None:
     assert kinds([*writes, later], seen, search(9, 10, sight(2))) == ["stale"]
 
 
-def test_an_answer_that_was_kept_may_quote_what_is_replaced_and_not_what_is_deleted() -> None:
+def test_kept_answer_may_quote_what_is_replaced_and_not_what_is_deleted() -> None:
     kept = replace(answer(9, 10, sight(1)), is_kept=True)
     assert kinds(STORED, kept) == []
     assert kinds([*STORED, delete(7, 8)], kept) == ["kept"]

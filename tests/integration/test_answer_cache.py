@@ -203,7 +203,7 @@ class Deleter(NullListener):
             on_another_connection(Document.objects.all().delete)
 
 
-def test_an_answer_that_is_made_while_its_document_is_deleted_is_not_given_again(
+def test_answer_made_while_its_document_is_deleted_is_not_given_again(
     ingest: Ingest,
 ) -> None:
     ingest(LIGHTHOUSE)
@@ -216,7 +216,7 @@ def test_an_answer_that_is_made_while_its_document_is_deleted_is_not_given_again
     assert again.answer.abstained
 
 
-def test_an_answer_that_is_made_before_a_deletion_commits_is_not_given_after(
+def test_answer_made_before_a_deletion_commits_is_not_given_after(
     ingest: Ingest,
 ) -> None:
     ingest(LIGHTHOUSE, title="Bavoke")

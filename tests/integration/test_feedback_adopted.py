@@ -69,7 +69,7 @@ def shown_passage(answer: Answer) -> MarkedSpan:
     return MarkedSpan(UUID(close["document_id"]), *close["unit"])
 
 
-def test_a_marked_passage_is_the_gold_answer_and_so_are_its_likeliest_words(
+def test_marked_passage_is_the_gold_answer_as_are_its_likeliest_words(
     unsure: Answer, collection: Collection
 ) -> None:
     (close,) = unsure.closest

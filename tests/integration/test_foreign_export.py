@@ -114,7 +114,7 @@ def test_a_manifest_brings_no_more_than_it_selects(folder: Path, settings: Any) 
     assert (settings.DATA_DIR / "secret_key").read_text() == "ours"
 
 
-def test_superusers_come_only_where_somebody_says_so_and_without_a_password(
+def test_superusers_come_only_where_somebody_says_so_without_a_password(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forge_rows(folder, "auth_user", password=make_password("known to eve"))

@@ -75,7 +75,7 @@ def start_export(folder: Path, graph: Path) -> "subprocess.Popen[bytes]":
 
 
 @pytest.mark.campaign
-def test_a_killed_export_leaves_nothing_half_and_starters_after_it_export_once(
+def test_killed_export_leaves_nothing_half_and_the_next_is_made_once(
     tiny_model: Path, tmp_path: Path
 ) -> None:
     graph = exported_to(tiny_model, tmp_path)

@@ -254,7 +254,7 @@ def test_one_document_that_cannot_be_read_keeps_its_last_version(paperless: Pape
     assert list(find_violations()) == []
 
 
-def test_a_source_that_goes_away_half_way_is_not_waited_for_again_and_again(
+def test_source_that_goes_away_half_way_is_not_waited_for_again(
     paperless: Paperless,
 ) -> None:
     fill(paperless, 5)

@@ -50,7 +50,7 @@ def test_what_only_another_phrasing_finds_comes_back() -> None:
 
 @pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("mode", MODES)
-def test_a_passage_has_the_best_score_of_all_wordings_and_the_similarity_of_the_first(
+def test_passage_has_the_best_score_of_all_wordings_and_first_similarity(
     mode: str,
 ) -> None:
     query = replace(FOREIGN, phrasings=(BREAD, "Are goods reimbursed?", "Zxqv blorptang?"))

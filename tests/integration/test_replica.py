@@ -148,7 +148,7 @@ def test_a_search_reads_the_standby_and_what_is_acknowledged(standby: EmbeddedPo
 
 
 @pytest.mark.parametrize("wait_ms", [0, 5])
-def test_a_deleted_document_does_not_answer_though_the_standby_still_has_it(
+def test_deleted_document_does_not_answer_though_the_standby_has_it(
     standby: EmbeddedPostgres, settings: Any, wait_ms: int
 ) -> None:
     before = count_reads()
@@ -256,7 +256,7 @@ def test_a_standby_is_set_up_like_its_primary_but_read_only(tmp_path: Path) -> N
     assert options["pool"]["timeout"] < 1
 
 
-def test_a_statement_that_took_too_long_on_the_standby_is_not_begun_anew_on_the_primary(
+def test_statement_too_long_on_the_standby_is_not_tried_on_the_primary(
     standby: EmbeddedPostgres,
 ) -> None:
     asked: list[bool] = []

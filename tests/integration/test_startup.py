@@ -67,7 +67,7 @@ def test_check_imports_no_model_library() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_start_and_an_answer_import_no_torch_no_dspy_and_nothing_that_measures(
+def test_start_and_answer_import_no_torch_no_dspy_and_no_measurement(
     tmp_path: Path, django_db_setup: None, django_db_blocker: Any
 ) -> None:
     for model in question_models():

@@ -83,7 +83,7 @@ def test_only_one_of_two_at_once_gets_the_last_place(
     assert Document.objects.stored().count() == 1
 
 
-def test_a_file_over_the_bound_fails_alone_and_is_taken_in_once_there_is_room(
+def test_file_over_the_bound_fails_alone_until_there_is_room(
     settings: Any, own: Collection, tmp_path: Path
 ) -> None:
     settings.PKB_USER_MAX_BYTES = 1_500

@@ -109,7 +109,7 @@ def test_the_status_names_workers_queue_disks_and_problems() -> None:
     assert (body["backups"], body["standby"]) == (None, None)
 
 
-def test_work_for_the_host_that_keeps_the_files_is_told_where_no_worker_of_it_lives() -> None:
+def test_work_for_a_host_without_a_worker_is_told() -> None:
     mine, elsewhere = register(90), register(2)
     for number in (10**12, mine):
         add_home_worker(number)

@@ -45,7 +45,7 @@ def test_a_question_without_an_answer_is_beside_the_nearest_passage() -> None:
     assert "Item 170 " in row.passage
 
 
-def test_an_answered_question_is_also_changed_and_put_beside_another_passage() -> None:
+def test_answered_question_is_also_changed_and_put_beside_another_passage() -> None:
     question = asked("Which country is Normandy in?", "France", "d1")
     other = asked("When did Rollo come?", "911", "d2")
     made = [row for seed in range(9) for row in rows_of(question, other, seed=seed)]

@@ -191,7 +191,7 @@ def test_beside_an_answer_the_passages_are_shown_that_it_does_not_cite() -> None
     assert proved(quote(BUILT), FOREIGN_QUOTE).closest == ()
 
 
-def test_where_nothing_is_claimed_the_closest_passages_are_shown_with_their_chances() -> None:
+def test_answer_without_a_claim_shows_the_closest_passages_with_chances() -> None:
     unsure = abstain(OTHER, MILL, replace(PASSAGE, chunk_id="unread"))
     assert (unsure.kind, unsure.text, unsure.citations) == ("unsure", "", ())
     assert [(close.passage, close.score) for close in unsure.closest] == [
@@ -219,7 +219,7 @@ def test_of_a_close_passage_the_sentences_that_were_read_are_shown() -> None:
     assert shown(read_as(PASSAGE, "")) == TEXT
 
 
-def test_it_abstains_where_no_passage_is_similar_and_still_shows_what_comes_closest() -> None:
+def test_abstention_without_a_similar_passage_shows_what_comes_closest() -> None:
     unsure = abstain(replace(OTHER, similarity=0.1), MILL, abstain_below=0.6)
     assert unsure.kind == "unsure"
     abstained = abstain(replace(OTHER, similarity=0.1), MILL, abstain_below=0.6 + 1e-9)

@@ -359,7 +359,7 @@ def test_it_has_the_score_of_the_one_that_it_comes_before() -> None:
     assert put_first(OLDER, NEWER) == [replace(NEWER, score=1.0, is_newest=True), OLDER]
 
 
-def test_an_older_answer_stays_where_the_newer_one_would_not_be_sure_enough() -> None:
+def test_older_answer_stays_where_the_newer_one_is_not_sure_enough() -> None:
     def unsure(evidence: Evidence) -> float:
         return 0.9 if evidence.reading > -1 else 0.1
 

@@ -71,7 +71,7 @@ PIECES = ["Rye is ground. ", "These are:\n", "- oak\n", "| a | b |\n", "\n\n", "
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=20).map("".join), st.data())
-def test_a_unit_holds_the_words_of_its_part_and_no_more_than_there_is_room_for(
+def test_unit_holds_the_words_of_its_part_as_far_as_there_is_room(
     text: str, data: st.DataObject
 ) -> None:
     start = data.draw(st.integers(0, len(text)))

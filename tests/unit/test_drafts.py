@@ -176,7 +176,7 @@ def test_what_its_sources_do_not_say_is_dropped() -> None:
     "lie",
     [LIE, "The mill was built in 1874 by Berta Klein.", "The mill was never built in 1874."],
 )
-def test_another_number_name_or_negation_is_never_stated_though_the_check_accepts_it(
+def test_other_number_name_or_negation_is_dropped_though_the_check_agrees(
     lie: str,
 ) -> None:
     telling = Telling()
@@ -223,7 +223,7 @@ def test_what_the_check_finds_irrelevant_is_not_said() -> None:
     assert telling.outcomes == ["dropped", "stated"]
 
 
-def test_what_cannot_be_checked_is_not_said_unless_it_is_marked_or_relevant() -> None:
+def test_unchecked_statement_is_not_said_unless_marked_or_relevant() -> None:
     def told_unchecked(relevance: float, statement: Statement) -> str:
         return told(Telling(check=lambda *_: None, relevance=relevance), statement)
 
@@ -329,7 +329,7 @@ def test_nothing_is_said_before_the_draft_is_sure_enough() -> None:
     assert telling.text == f"{SAYS_FOREIGN.text} {DATED}"
 
 
-def test_a_draft_that_is_never_sure_enough_is_not_said_and_its_sources_are_known() -> None:
+def test_draft_that_is_never_sure_enough_is_not_said_but_names_its_sources() -> None:
     telling = Telling(answer_from=MILL_CHANCE)
     assert telling.end(SAYS_FOREIGN) is None
     assert telling.said == []
@@ -361,7 +361,7 @@ STATEMENTS = [
     st.sampled_from(["yes", "no", ""]),
     st.sampled_from([0.0, ABOUT_FROM - 1]),
 )
-def test_however_a_draft_is_cut_the_answer_is_the_same_and_nothing_said_is_taken_back(
+def test_draft_cut_anywhere_gives_the_same_answer_and_takes_nothing_back(
     statements: list[Statement],
     cuts: list[int],
     answer_from: float,

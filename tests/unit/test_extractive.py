@@ -63,7 +63,7 @@ def test_the_passage_that_reads_best_is_quoted_around_what_was_read() -> None:
 @pytest.mark.parametrize(
     ("behind", "is_said"), [(0.0, True), (SECOND_WITHIN - 0.1, True), (SECOND_WITHIN, False)]
 )
-def test_a_second_place_of_the_document_is_quoted_where_it_reads_nearly_as_well(
+def test_second_place_of_the_document_that_reads_as_well_is_quoted(
     behind: float, is_said: bool
 ) -> None:
     found = answer(read_as(RYE, "dark", score=5.0), read_as(BELOW, "pale", score=5.0 - behind))
@@ -115,14 +115,14 @@ def test_a_second_place_has_half_the_words() -> None:
 
 
 @pytest.mark.parametrize("other", [ELSEWHERE, OATS], ids=["another document", "the same place"])
-def test_one_passage_alone_is_quoted_where_no_other_place_of_its_document_is(
+def test_one_passage_is_quoted_where_no_other_place_of_its_document_is(
     other: Passage,
 ) -> None:
     found = answer(read_as(RYE, "Rye", score=2.0), read_as(other, "Oats", score=1.9))
     assert (said(found), cited(found)) == (["Rye is baked here."], ["c1"])
 
 
-def test_the_next_place_is_quoted_where_the_likeliest_other_passage_is_none() -> None:
+def test_next_place_is_quoted_where_the_likeliest_other_passage_is_none() -> None:
     found = answer(
         read_as(RYE, "Rye", score=2.0),
         read_as(ELSEWHERE, "Oats", score=1.9),
@@ -384,7 +384,7 @@ ENDS_IN_MARK = re.compile(r"(?:\A|\n)\s*(?:[-*+\u2022]|\(?(?:\d{1,3}|[a-zA-Z])[.
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.stem)
-def test_no_excerpt_of_the_sample_documents_ends_in_a_mark_or_lacks_what_leads_to_it(
+def test_excerpts_of_the_samples_end_in_no_mark_and_have_what_leads_there(
     path: Path,
 ) -> None:
     for text in filter(str.strip, SECTION.split(path.read_text(encoding="utf-8"))):

@@ -139,7 +139,7 @@ def outlined(*starts: int, text: str = MANUAL) -> tuple[Answer, list[tuple[str, 
     return answer, said
 
 
-def test_a_summary_is_each_sections_heading_and_first_sentence_word_for_word() -> None:
+def test_summary_is_each_sections_heading_and_first_sentence_verbatim() -> None:
     answer, said = outlined(MANUAL.index("## Alarms"))
     quote = "## Alarms\n\nRing the bell twice before you leave the hall."
     assert (answer.text, answer.confidence, answer.kind) == (quote, CONFIDENCE, "answer")
@@ -149,7 +149,7 @@ def test_a_summary_is_each_sections_heading_and_first_sentence_word_for_word() -
     assert said == [(quote, citation)]
 
 
-def test_what_is_said_of_several_sections_is_streamed_as_it_stands_in_the_answer() -> None:
+def test_summary_of_several_sections_is_streamed_as_the_answer_has_it() -> None:
     text = MANUAL + "Walk to the gate every first Monday."
     answer, said = outlined(text.index("## Alarms"), text.index("## Drills"), text=text)
     assert "".join(piece for piece, _ in said) == answer.text

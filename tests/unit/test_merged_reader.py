@@ -83,7 +83,7 @@ def test_the_heads_are_outputs_and_the_rest_stays(merged: Path) -> None:
         assert np.array_equal(after.table(name), before.table(name))
 
 
-def test_a_killed_merge_leaves_nothing_half_and_starters_after_it_merge_once(
+def test_killed_merge_leaves_nothing_half_and_the_next_is_made_once(
     tmp_path: Path,
 ) -> None:
     paths = (GRAPH, ADAPTER, tmp_path)

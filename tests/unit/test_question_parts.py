@@ -108,7 +108,7 @@ def test_beside_an_answer_what_no_part_of_it_cites_is_shown() -> None:
     assert joined.closest == (other,)
 
 
-def test_what_says_otherwise_than_several_parts_is_told_once_and_newest_first() -> None:
+def test_disagreement_with_several_parts_is_told_once_and_newest_first() -> None:
     (close,) = OTHERWISE_ANSWER.disagreement
     older, newer = of_day(close, "2019"), of_day(replace(close, start_char=102), "2024")
     first = replace(SHORT_ANSWER, disagreement=(older,))

@@ -27,7 +27,7 @@ def test_each_question_is_asked_once_of_a_known_file(prefix: str) -> None:
 
 
 @pytest.mark.parametrize("prefix", PREFIXES)
-def test_what_is_answerable_has_spans_and_the_short_answer_stands_in_the_first(
+def test_answerable_question_has_spans_with_the_short_answer_in_the_first(
     prefix: str,
 ) -> None:
     for row in read_rows(f"{prefix}questions.jsonl.gz"):

@@ -125,7 +125,7 @@ def test_a_colon_or_question_leads_to_what_follows(text: str, leads: bool) -> No
     assert segment(text, text).is_lead_in is leads
 
 
-def test_an_item_needs_what_leads_to_the_list_and_the_items_it_is_nested_in() -> None:
+def test_item_needs_what_leads_to_the_list_and_the_items_around_it() -> None:
     assert needs(MANUAL, "1.") == needs(MANUAL, "2.") == ["To start it:"]
     assert needs(MANUAL, "- Turn") == ["To start it:", "1. Open the gate."]
     assert needs(MANUAL, "Mind") == ["To start it:", "1. Open the gate.", "- Lift the bar."]
@@ -159,7 +159,7 @@ def test_each_table_has_its_own_header() -> None:
     assert needs(text, "- oats") == []
 
 
-def test_a_table_within_an_item_has_its_header_and_the_list_goes_on_behind_it() -> None:
+def test_table_within_an_item_has_its_header_and_the_list_goes_on() -> None:
     text = "Do this:\n\n1. Look:\n\n   | a |\n   |---|\n   | 1 |\n\n2. Wait."
     assert needs(text, "| 1") == ["Do this:", "1. Look:", "| a |"]
     assert needs(text, "2.") == ["Do this:"]
@@ -289,7 +289,7 @@ TEXTS = st.lists(st.sampled_from(PIECES), max_size=25).map("".join)
 
 
 @given(TEXTS)
-def test_segments_are_in_order_and_hold_every_word_but_marks_without_an_item(text: str) -> None:
+def test_segments_are_in_order_and_hold_every_word_but_lone_marks(text: str) -> None:
     found = split_segments(text)
     at = 0
     for each in found:

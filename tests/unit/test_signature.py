@@ -96,7 +96,7 @@ def test_an_id_stands_for_its_span_of_the_document() -> None:
     assert NUMBERED.ids == (*(f"S1.{n}" for n in range(1, 6)), *(f"S2.{n}" for n in range(1, 7)))
 
 
-def test_passages_are_given_as_long_as_there_is_room_and_the_first_one_always() -> None:
+def test_passages_are_given_while_there_is_room_and_the_first_one_always() -> None:
     first, second = map(len, NUMBERED.texts)
     assert number_passages([COAST, OTHER], most_tokens=(first + second) // 4 + 1) == NUMBERED
     cut = number_passages([COAST, OTHER], most_tokens=(first + second) // 4 - 1)

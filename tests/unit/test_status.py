@@ -105,7 +105,7 @@ def test_a_worker_that_died_beside_one_that_lives_is_no_problem() -> None:
     assert not list(replace(WELL, workers=[worker(1, 2), worker(600, 1)]).find_problems())
 
 
-def test_what_waits_at_home_for_a_moment_or_for_one_that_is_busy_is_no_problem() -> None:
+def test_work_that_waits_briefly_or_for_a_busy_worker_is_no_problem() -> None:
     just_now = Backlog(1, timedelta(seconds=20), 0, home_oldest=timedelta(seconds=20))
     elsewhere = [worker(1, is_home=False)]
     assert not list(replace(WELL, backlog=just_now, workers=elsewhere).find_problems())
@@ -120,7 +120,7 @@ def test_a_standby_that_lacks_the_last_is_not_read_and_no_problem() -> None:
     assert measured[Gauge.REPLICA_LAG] == 5
 
 
-def test_what_searches_read_is_counted_by_server_and_by_why_it_was_the_primary() -> None:
+def test_searches_are_counted_by_server_and_by_why_it_was_the_primary() -> None:
     counted = [
         (each.value, each.labels)
         for each in measure_state(WELL)

@@ -426,7 +426,7 @@ def test_an_example_that_is_given_may_stand_alone() -> None:
     assert left(text, "several", "grains", "rye", "are", "ground")
 
 
-def test_words_may_be_left_out_in_several_places_unless_they_limit_the_rest() -> None:
+def test_words_may_be_left_out_anywhere_unless_they_limit_the_rest() -> None:
     assert left("The mill slowly grinds fine rye daily.", "the", "mill", "grinds", "rye")
     assert not left("The mill never grinds fine rye daily.", "the", "mill", "grinds", "rye")
 

@@ -24,7 +24,7 @@ def ends_with(*statuses: int, said: Path) -> list[str]:
     return [sys.executable, "-S", "-c", program, str(said)]
 
 
-def test_a_worker_that_breaks_off_is_started_again_and_told_how_the_last_one_ended(
+def test_worker_that_breaks_off_is_started_again_with_how_the_last_ended(
     said: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worker_supervisor, "FIRST_PAUSE_S", 0)

@@ -177,7 +177,7 @@ def test_a_trusted_proxy_tells_its_clients_apart(settings: Any) -> None:
 
 
 @pytest.mark.parametrize("waiting", [2, 5])
-def test_a_second_client_is_let_in_while_one_asks_again_as_soon_as_it_is_refused(
+def test_second_client_is_let_in_beside_one_that_asks_again_at_once(
     waiting: int,
 ) -> None:
     async def test() -> None:
@@ -217,7 +217,7 @@ def with_key(key: str, *, address: str = "10.0.0.1", path: str = "/ask") -> Clie
     return Client(path, address=address, headers={"x-api-key": key})
 
 
-def test_users_take_turns_from_one_address_and_one_user_has_one_turn_from_many(
+def test_users_take_turns_from_one_address_and_each_has_one_from_many(
     settings: Any,
 ) -> None:
     settings.PKB_AUTH_REQUIRED = True
@@ -307,7 +307,7 @@ def test_a_key_is_looked_up_once_in_ten_minutes(settings: Any) -> None:
     assert looked_up == ["/ask", "/chat", "/ask"]
 
 
-def test_after_a_burst_that_was_too_large_hardly_anybody_waits_until_it_is_calm() -> None:
+def test_hardly_anybody_waits_after_too_large_a_burst_until_it_is_calm() -> None:
     async def test() -> None:
         service = Service()
         admission = make_admission(service, queue_size=3, overload_queue_size=1)

@@ -82,7 +82,7 @@ def test_a_summary_and_a_figure_caption_name_what_is_beside_them() -> None:
     assert [b.labels for b in blocks(source)] == [("Old versions",)] * 2 + [("Setting x",)] * 2
 
 
-def test_a_paragraph_of_one_short_bold_line_is_a_heading_of_the_lowest_level() -> None:
+def test_paragraph_of_one_short_bold_line_is_a_heading_of_the_lowest_level() -> None:
     source = "<p><a id='x'></a><b>(1) How do I <i>start</i></b></p><p><strong>Keys</strong></p>"
     assert headings_of(source) == [(6, "(1) How do I start"), (6, "Keys")]
 

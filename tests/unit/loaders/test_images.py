@@ -96,7 +96,7 @@ def test_a_file_that_is_no_image_is_refused() -> None:
         load_file(b"no image at all", filename="a.png")
 
 
-def test_greys_of_16_bits_and_what_is_transparent_are_seen_as_people_see_them() -> None:
+def test_greys_of_16_bits_and_transparency_are_seen_as_people_see_them() -> None:
     deep = Image.new("I;16", (20, 20), 40_000)
     assert image_loader.picture_of(packed(deep, "PNG"), number=1).max() == 40_000 // 256
     clear = Image.new("RGBA", (20, 20), (0, 0, 0, 0))

@@ -50,7 +50,7 @@ def word_cell(text: str, properties: str = "") -> str:
     return f"<w:tc><w:tcPr>{properties}</w:tcPr>{paragraph(text)}</w:tc>"
 
 
-def test_word_headings_follow_outline_levels_names_and_what_styles_are_based_on() -> None:
+def test_word_headings_follow_outline_levels_names_and_base_styles() -> None:
     body = (
         paragraph("The Title", "T") + paragraph("One", "H1") + paragraph("Two", "Mine")
         + paragraph("Three", properties='<w:outlineLvl w:val="2"/>') + paragraph("Text")

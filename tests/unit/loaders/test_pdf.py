@@ -124,7 +124,7 @@ def test_running_heads_are_kept_once() -> None:
     assert [t for t in found if t.startswith("Text")] == [f"Text {c}" for c in "bcdef"]
 
 
-def test_running_heads_that_change_with_the_chapter_are_known_by_their_page_number() -> None:
+def test_running_heads_of_chapters_are_known_by_their_page_number() -> None:
     def head(n: int) -> Line:
         return line(f"Chapter {1 + n // 4}: {'Use' if n < 4 else 'Care'} {n + 2}", 780)
 

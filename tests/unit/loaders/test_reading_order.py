@@ -72,7 +72,7 @@ def test_what_runs_up_the_edge_is_read_last() -> None:
     assert read(rows._replace(lines=(edge, *rows.lines)))[-1] == "arXiv 1234"
 
 
-def test_larger_letters_are_a_heading_and_boxes_that_differ_a_little_are_not() -> None:
+def test_larger_letters_are_a_heading_and_slightly_larger_boxes_are_not() -> None:
     lines = list(
         scan_of(*((f"Some words of line {n}", 50.0, 200 + 30 * n) for n in range(8))).lines
     )

@@ -115,7 +115,7 @@ def test_transcripts_stand_under_their_times(form: str) -> None:
     assert LINE.strip() in texts(document)[-1]
 
 
-def test_minutes_and_seconds_are_those_of_a_recording_that_begins_near_its_start() -> None:
+def test_minutes_and_seconds_begin_near_the_start_of_a_recording() -> None:
     recorded = "\n".join(f"{n}:30 {LINE}" for n in range(6))
     assert times(loaded(recorded, "a.txt")) == [("00:00:30",)]
     at_nine = "\n".join(f"{n}:30 {LINE}" for n in range(9, 16))
