@@ -23,10 +23,10 @@ from xdist.scheduler import LoadFileScheduling
 
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.models import DEFAULT_COLLECTION, Collection
-from corpus.vector_index import ensure_vector_index
 from tests.support import drawing
 from tests.support.client import Api
 from tests.support.documents import Ingest, ingest_text_of
+from tests.support.doubles import HASHING, HASHING_MODEL, hash_collections, recorded_spans
 from tests.support.processes import template
 
 pytest_plugins = ["tests.recordings.plugin"]
@@ -187,14 +187,17 @@ def collection(db: None) -> Collection:
 @pytest.fixture
 def cheap_model(settings: Any, db: None) -> None:
     """Let words be hashed into vectors, where no test looks at one."""
-    hashing = {
-        "BACKEND": "corpus.embedders.hashed_words.HashingEmbedder",
-        "OPTIONS": {"dimension": 64},
-    }
-    settings.PKB_EMBEDDERS = {"hashing-64": hashing}
-    settings.PKB_EMBEDDING_MODEL = "hashing-64"
-    ensure_vector_index(model="hashing-64", dimension=64)
-    Collection.objects.update(embedding_model="hashing-64", dimension=64)
+    settings.PKB_EMBEDDERS = {HASHING_MODEL: HASHING}
+    settings.PKB_EMBEDDING_MODEL = HASHING_MODEL
+    hash_collections()
+
+
+@pytest.fixture
+def fetching(settings: Any) -> None:
+    """Let this machine be fetched from, at once."""
+    settings.PKB_FETCH, settings.PKB_FETCH_HOSTS = "http", {"localhost"}
+    settings.PKB_CRAWL_DELAY_S = 0
+    settings.PKB_TOKEN_VECTORS = "off"
 
 
 @pytest.fixture
@@ -205,8 +208,6 @@ def ingest(collection: Collection) -> Ingest:
 @pytest.fixture
 def spans() -> Iterator[Any]:
     """The spans that end while the test runs, from an exporter in memory."""
-    from tests.support.doubles import recorded_spans  # noqa: PLC0415
-
     exporter = recorded_spans()
     exporter.clear()
     yield exporter

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -30,7 +31,7 @@ def service(service_database: str) -> Iterator[str]:
 
 @pytest.fixture
 def login_required(settings: Any) -> None:
-    settings.PKB_AUTH_REQUIRED = True
+    settings.PKB_AUTH, settings.PKB_AUTH_REQUIRED = "required", True
     settings.PKB_FETCH = "https"  # the operations of sites are there
 
 
@@ -42,3 +43,9 @@ def otto(db: None) -> Tenant:
 @pytest.fixture
 def ida(db: None, cheap_model: None) -> Tenant:
     return make_ida()
+
+
+@pytest.fixture
+def uploads(settings: Any, tmp_path: Path) -> Path:
+    settings.DATA_DIR, settings.PKB_KEEP_ORIGINALS = tmp_path, True
+    return tmp_path / "uploads"

@@ -25,7 +25,7 @@ from qa.api.mcp.mcp_server import build_server
 from qa.api.mcp.transport import admit_agent, serve_mcp
 from tests.support.client import Api
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("login_required")]
 
 ID = "6a50f511-3018-4a63-8095-956467a384db"
 OPEN = {"GET /health", "GET /ready"}
@@ -46,12 +46,6 @@ ELSEWHERE: dict[str, Any] = {"REMOTE_ADDR": "192.0.2.7"}
 MakeKey = Callable[..., str]
 # One for all: each would load the middleware anew.
 CALLER = Api()
-
-
-@pytest.fixture(autouse=True)
-def required(settings: Any) -> None:
-    settings.PKB_AUTH_REQUIRED = True
-    settings.PKB_FETCH = "https"  # the operations of sites are there
 
 
 @pytest.fixture

@@ -11,19 +11,12 @@ from django.utils import timezone
 
 from qa.models import Answer, Feedback, Message, Session
 from tests.support.client import Api
-from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
+from tests.support.documents import BAKERY, LIGHTHOUSE
 
 pytestmark = pytest.mark.django_db
 
 SELECTED = "The harbour master of Rodabu is called Maren Holt.  She took office in 1990."
 HARBOUR_QUESTION = "Who is the harbour master of Rodabu?"
-
-
-def ask(api: Api, question: str = LIGHTHOUSE_QUESTION, **fields: Any) -> Any:
-    path = "/ask-selected" if "selected_text" in fields else "/ask"
-    response = api.post(path, {"question": question, **fields})
-    assert response.status_code == 200, response.json()
-    return response.json()
 
 
 def searched(asked: Any) -> str:
@@ -35,7 +28,7 @@ def searched(asked: Any) -> str:
 def test_a_reply_is_the_answer_object_with_its_sources(api: Api) -> None:
     api.ingest(LIGHTHOUSE, title="Bavoke", source_uri="https://example.org/coast/bavoke.html")
     api.ingest(BAKERY)
-    asked = ask(api)
+    asked = api.ask()
     assert "Orsolya Quill" in asked["answer"]
     (source,) = asked["sources"]
     assert source["file"] == "bavoke.html"
@@ -47,16 +40,16 @@ def test_a_reply_is_the_answer_object_with_its_sources(api: Api) -> None:
 
 def test_an_abstention_has_no_sources(api: Api) -> None:
     api.ingest(LIGHTHOUSE)
-    asked = ask(api, "Which colour does the number seven eat on Thursdays?")
+    asked = api.ask("Which colour does the number seven eat on Thursdays?")
     assert (asked["abstained"], asked["sources"], asked["citations"]) == (True, [], [])
 
 
 def test_a_follow_up_is_searched_with_its_topic_and_stored_as_asked(api: Api) -> None:
     api.ingest(LIGHTHOUSE)
     api.ingest("The church at Olmen is fifty metres tall and was built of red brick in 1690.")
-    session_id = ask(api)["session_id"]
+    session_id = api.ask()["session_id"]
     follow_up = "And how many steps does its keeper climb?"
-    asked = ask(api, follow_up, session_id=session_id)
+    asked = api.ask(follow_up, session_id=session_id)
     assert asked["session_id"] == session_id
     assert "212 steps" in asked["answer"]
     assert searched(asked) == "How many steps does the lighthouse at Bavoke's keeper climb?"
@@ -66,19 +59,19 @@ def test_a_follow_up_is_searched_with_its_topic_and_stored_as_asked(api: Api) ->
 
 def test_only_the_last_three_exchanges_are_context(api: Api) -> None:
     api.ingest(LIGHTHOUSE)
-    session_id = ask(api)["session_id"]
+    session_id = api.ask()["session_id"]
     for name in ("first", "second", "third"):
-        ask(api, f"Which green parrot came {name} to Rodabu?", session_id=session_id)
-    assert "lighthouse" not in searched(ask(api, "How tall is it?", session_id=session_id))
+        api.ask(f"Which green parrot came {name} to Rodabu?", session_id=session_id)
+    assert "lighthouse" not in searched(api.ask("How tall is it?", session_id=session_id))
 
 
 def test_an_expired_session_is_gone(api: Api, settings: Any) -> None:
     api.ingest(LIGHTHOUSE)
-    session_id = ask(api)["session_id"]
+    session_id = api.ask()["session_id"]
     settings.PKB_SESSION_MINUTES = 30
     long_ago = timezone.now() - timedelta(minutes=31)
     Session.objects.filter(pk=session_id).update(last_used_at=long_ago)
-    asked = ask(api, "How tall is it?", session_id=session_id)
+    asked = api.ask("How tall is it?", session_id=session_id)
     assert searched(asked) == "How tall is it?"
     assert asked["session_id"] == session_id
     assert Message.objects.filter(session=session_id).count() == 1
@@ -86,7 +79,7 @@ def test_an_expired_session_is_gone(api: Api, settings: Any) -> None:
 
 def test_an_unknown_session_id_begins_a_session_of_that_id(api: Api, db: None) -> None:
     session_id = str(uuid4())
-    assert ask(api, session_id=session_id)["session_id"] == session_id
+    assert api.ask(session_id=session_id)["session_id"] == session_id
 
 
 @pytest.mark.parametrize(
@@ -122,7 +115,7 @@ def test_an_unknown_collection_is_404_and_begins_no_session(api: Api, db: None) 
 
 def test_the_selected_text_is_answered_from_first(api: Api) -> None:
     api.ingest("The harbour master of Rodabu is called Tobias Wren.")
-    asked = ask(api, HARBOUR_QUESTION, selected_text=f"  {SELECTED}")
+    asked = api.ask(HARBOUR_QUESTION, selected_text=f"  {SELECTED}")
     (citation,) = asked["citations"]
     assert citation["selected"] is True
     assert (citation["chunk_id"], citation["document_id"]) == (None, None)
@@ -137,7 +130,7 @@ def test_the_selected_text_is_answered_from_first(api: Api) -> None:
 
 def test_the_corpus_answers_what_the_selection_does_not(api: Api) -> None:
     stored = api.ingest(LIGHTHOUSE)
-    asked = ask(api, selected_text=SELECTED)
+    asked = api.ask(selected_text=SELECTED)
     assert {c["document_id"] for c in asked["citations"]} == {stored.document_id}
     assert not any(c["selected"] for c in asked["citations"])
     assert asked["debug"]["steps"][0]["name"] == "selected.parse"
@@ -145,7 +138,7 @@ def test_the_corpus_answers_what_the_selection_does_not(api: Api) -> None:
 
 def test_the_end_of_a_long_selection_is_read(api: Api, db: None) -> None:
     filler = "The granary stores barley with oak beams in year 1700. " * 80
-    asked = ask(api, HARBOUR_QUESTION, selected_text=f"{filler}{SELECTED}")
+    asked = api.ask(HARBOUR_QUESTION, selected_text=f"{filler}{SELECTED}")
     assert "Maren Holt" in asked["answer"]
 
 
@@ -161,7 +154,7 @@ def states(api: Api, answer_id: str) -> list[tuple[str, bool]]:
 
 def test_a_stored_answer_is_as_it_was_given(api: Api) -> None:
     api.ingest(LIGHTHOUSE)
-    asked = ask(api)
+    asked = api.ask()
     stored = api.get(f"/answers/{asked['id']}").json()
     for name in ("id", "question", "answer", "abstained", "confidence"):
         assert stored[name] == asked[name]
@@ -171,7 +164,7 @@ def test_a_stored_answer_is_as_it_was_given(api: Api) -> None:
 
 def test_a_citation_is_stale_once_its_quote_stands_there_no_more(api: Api) -> None:
     api.ingest(LIGHTHOUSE, source_uri="note:1")
-    answer_id = ask(api)["id"]
+    answer_id = api.ask()["id"]
     api.ingest(f"{LIGHTHOUSE} It was painted white.", source_uri="note:1")
     assert states(api, answer_id) == [("current", True)]
     api.ingest(f"Once: {LIGHTHOUSE}", source_uri="note:1")
@@ -180,7 +173,7 @@ def test_a_citation_is_stale_once_its_quote_stands_there_no_more(api: Api) -> No
 
 def test_a_deleted_document_leaves_a_stale_citation_without_its_quote(api: Api) -> None:
     stored = api.ingest(LIGHTHOUSE)
-    answer_id = ask(api)["id"]
+    answer_id = api.ask()["id"]
     api.delete(f"/documents/{stored.document_id}")
     assert states(api, answer_id) == [("stale", False)]
     assert LIGHTHOUSE[:30] not in str(api.get(f"/answers/{answer_id}").json()["citations"])
@@ -191,7 +184,7 @@ def give_feedback(api: Api, answer_id: object, **body: Any) -> Any:
 
 
 def test_feedback_waits_for_a_review(api: Api, db: None) -> None:
-    answer_id = ask(api)["id"]
+    answer_id = api.ask()["id"]
     response = give_feedback(api, answer_id, rating="down", comment="Not what I asked.")
     assert response.status_code == 201
     (waiting,) = Feedback.objects.to_review()
@@ -201,7 +194,7 @@ def test_feedback_waits_for_a_review(api: Api, db: None) -> None:
 
 @pytest.mark.parametrize("body", [{}, {"rating": "sideways"}, {"rating": 1}, {"rating": None}])
 def test_bad_feedback_is_400(api: Api, db: None, body: dict[str, Any]) -> None:
-    assert give_feedback(api, ask(api)["id"], **body).status_code == 400
+    assert give_feedback(api, api.ask()["id"], **body).status_code == 400
     assert not Feedback.objects.exists()
 
 
@@ -218,7 +211,7 @@ def passage_of(quoted: dict[str, Any], document_id: str) -> dict[str, Any]:
 
 def test_feedback_marks_what_its_answer_cites(api: Api) -> None:
     api.ingest(LIGHTHOUSE)
-    answer = ask(api)
+    answer = api.ask()
     (cited, *_) = answer["citations"]
     passage = passage_of(cited, cited["document_id"])
     response = give_feedback(api, answer["id"], rating="up", passage=passage)
@@ -230,7 +223,7 @@ def test_feedback_marks_what_its_answer_cites(api: Api) -> None:
 def test_feedback_marks_a_close_passage_or_its_likeliest_words(api: Api, settings: Any) -> None:
     settings.PKB_ANSWER_FROM = 1.0
     api.ingest(LIGHTHOUSE)
-    answer = ask(api)
+    answer = api.ask()
     (close,) = answer["closest"]
     assert close["passage"]["text"] == LIGHTHOUSE
     assert close["quote"] != LIGHTHOUSE
@@ -251,7 +244,7 @@ def test_feedback_marks_a_close_passage_or_its_likeliest_words(api: Api, setting
 )
 def test_a_passage_that_the_answer_does_not_show_is_400(api: Api, change: dict[str, Any]) -> None:
     api.ingest(LIGHTHOUSE)
-    answer = ask(api)
+    answer = api.ask()
     (cited, *_) = answer["citations"]
     passage = {**passage_of(cited, cited["document_id"]), **change}
     response = give_feedback(api, answer["id"], rating="up", passage=passage)
@@ -264,7 +257,7 @@ def test_a_passage_that_the_answer_does_not_show_is_400(api: Api, change: dict[s
 def test_feedback_is_reviewed_in_the_admin(
     api: Api, admin_client: Any, action: str, accepted: int
 ) -> None:
-    feedback_id = give_feedback(api, ask(api)["id"], rating="up").json()["id"]
+    feedback_id = give_feedback(api, api.ask()["id"], rating="up").json()["id"]
     assert User.objects.filter(is_superuser=True).exists()
     chosen = {"action": action, "_selected_action": [feedback_id]}
     page = admin_client.post("/admin/qa/feedback/", chosen, follow=True)
@@ -275,7 +268,7 @@ def test_feedback_is_reviewed_in_the_admin(
 
 
 def test_the_admin_shows_sessions(api: Api, admin_client: Any) -> None:
-    session_id = ask(api)["session_id"]
+    session_id = api.ask()["session_id"]
     for path in ("", f"{session_id}/change/"):
         page = admin_client.get(f"/admin/qa/session/{path}")
         assert page.status_code == 200

@@ -19,12 +19,7 @@ from tests.support.client import Api
 from tests.support.commands import run
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def required(settings: Any, cheap_model: None) -> None:
-    settings.PKB_AUTH_REQUIRED = True
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model", "login_required")]
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import dataclass
 from datetime import timedelta
 from threading import Event as Flag
 from typing import Any
@@ -27,16 +26,16 @@ from tests.support.chat_server import (
     answers,
     breaks_off,
     careful,
-    chat_server,
     checked_by,
     fails,
     hang,
+    language_model,
     says,
     says_whole,
     statement,
     written,
 )
-from tests.support.client import Api
+from tests.support.client import Api, Stream, again, chat, read
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
 # The answer is made in another thread, which sees only what is committed.
@@ -45,60 +44,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 KEY = "sk-of-the-asker-4711"
 
 
-@dataclass(frozen=True)
-class Sent:
-    id: str
-    kind: str
-    body: Any
-
-
-@dataclass(frozen=True)
-class Stream:
-    status: int
-    headers: Any
-    text: str
-
-    @property
-    def events(self) -> list[Sent]:
-        pattern = r"id: (\d+)\nevent: (\w+)\ndata: (.+)\n\n"
-        return [Sent(i, kind, json.loads(data)) for i, kind, data in re.findall(pattern, self.text)]
-
-    @property
-    def kinds(self) -> list[str]:
-        return [event.kind for event in self.events]
-
-    @property
-    def said(self) -> str:
-        return "".join(event.body["content"] for event in self.events if event.kind == "chunk")
-
-
-def read(method: str, path: str, *arguments: Any, **options: Any) -> Stream:
-    async def send() -> Stream:
-        response = await getattr(AsyncClient(), method)(path, *arguments, **options)
-        parts = [part async for part in response] if response.streaming else [response.content]
-        return Stream(response.status_code, response.headers, b"".join(parts).decode())
-
-    return async_to_sync(send)()
-
-
-def chat(question: str = LIGHTHOUSE_QUESTION, path: str = "/chat", **fields: Any) -> Stream:
-    return read("post", path, {"question": question, **fields}, content_type="application/json")
-
-
-def again(location: str, *, after: str = "") -> Stream:
-    return read("get", location, headers={"Last-Event-ID": after} if after else {})
-
-
 def searched(stream: Stream) -> str:
     return str(stream.events[-1].body["answer"]["debug"]["steps"][0]["searched"])
-
-
-def use_lm(settings: Any, root: str) -> None:
-    options = {"model": "openai/m", "api_base": f"{root}/v1", "api_key": "sk-x", "timeout_s": 5.0}
-    settings.PKB_ANSWERERS = {
-        **settings.PKB_ANSWERERS,
-        "default": {"BACKEND": "qa.answerers.dspy_program.LMAnswerer", "OPTIONS": options},
-    }
 
 
 @pytest.mark.bare_models
@@ -259,9 +206,7 @@ def test_without_a_context_window_nothing_was_said_before(ingest: Ingest) -> Non
 def test_heartbeats_come_while_a_model_thinks(ingest: Ingest, settings: Any) -> None:
     ingest(LIGHTHOUSE)
     settings.PKB_CHAT_HEARTBEAT_S = 0.1
-    with chat_server(hang) as server:
-        use_lm(settings, server.root)
-        settings.PKB_ANSWERERS["default"]["OPTIONS"]["timeout_s"] = 1.0
+    with language_model(settings, hang, timeout_s=1.0):
         stream = chat()
     assert stream.text.count(": heartbeat\n\n") >= 3
     assert stream.kinds[-1] == "done"
@@ -301,8 +246,7 @@ def chat_with(behaviour: Behaviour, settings: Any, was_heard: Flag, **fields: An
                 was_heard.set()
         return Stream(response.status_code, response.headers, text)
 
-    with chat_server(behaviour) as server:
-        use_lm(settings, server.root)
+    with language_model(settings, behaviour):
         return async_to_sync(send)()
 
 
@@ -326,8 +270,7 @@ def test_a_statement_is_told_while_the_model_writes_the_next(
     assert stream.said == answer["answer"] == Answer.objects.latest("created_at").text
     assert stream.said == " ".join(SPOKEN)
     at_once = checked_by(careful(*SPOKEN), writes=says_whole(written(*STATEMENTS)))
-    with chat_server(at_once) as server:
-        use_lm(settings, server.root)
+    with language_model(settings, at_once):
         whole = api.get("/answer", {"q": LIGHTHOUSE_QUESTION}).json()
     assert whole["answer"] == answer["answer"]
     assert [c["quote"] for c in whole["citations"]] == [c["quote"] for c in answer["citations"]]
@@ -371,9 +314,7 @@ def test_of_a_model_that_is_not_asked_nothing_is_waited_for(
     ingest: Ingest, settings: Any, was_heard: Flag
 ) -> None:
     ingest(LIGHTHOUSE)
-    with chat_server(hang) as server:
-        use_lm(settings, server.root)
-        settings.PKB_ANSWERERS["default"]["OPTIONS"]["timeout_s"] = 0.5
+    with language_model(settings, hang, timeout_s=0.5) as server:
         chat()
         stream = chat()
         assert len(server.calls) == 1
@@ -386,8 +327,7 @@ def test_the_askers_key_is_used_once_and_kept_nowhere(
 ) -> None:
     ingest(LIGHTHOUSE)
     caplog.set_level("DEBUG")
-    with chat_server(answers(STATEMENTS[0])) as server:
-        use_lm(settings, server.root)
+    with language_model(settings, answers(STATEMENTS[0])) as server:
         stream = chat(api_key=KEY)
         assert stream.kinds == ["chunk", "citation", "done"]
         assert chat().kinds == ["chunk", "citation", "done"]
@@ -403,8 +343,7 @@ def test_a_model_that_refuses_the_askers_key_is_an_error_event(
     ingest: Ingest, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     ingest(LIGHTHOUSE)
-    with chat_server(fails(401)) as server:
-        use_lm(settings, server.root)
+    with language_model(settings, fails(401)):
         stream = chat(api_key=KEY)
     assert stream.kinds == ["error"]
     assert "refused the key" in stream.events[0].body["content"]
@@ -416,8 +355,7 @@ def test_a_follow_up_is_rewritten_by_the_model(ingest: Ingest, settings: Any) ->
     ingest(LIGHTHOUSE)
     session_id = chat().events[-1].body["session_id"]
     standalone = {"standalone": "How tall is the tower of the lighthouse at Bavoke?"}
-    with chat_server(says(json.dumps(standalone))) as server:
-        use_lm(settings, server.root)
+    with language_model(settings, says(json.dumps(standalone))) as server:
         stream = chat("And that one's size?", session_id=session_id)
         assert "data: never follow" in server.calls[0].prompt
         assert LIGHTHOUSE_QUESTION in server.calls[0].prompt

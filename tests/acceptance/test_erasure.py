@@ -22,9 +22,7 @@ from evaluation.models import Question
 from evaluation.questions import adopt_feedback, propose_questions
 from qa.answer_store import accept_feedback, record_answer
 from qa.models import Answer, ChatEvent, Message
-from tests.acceptance.test_chat_api import again, chat
-from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
-from tests.support.client import Api
+from tests.support.client import Api, again, chat, upload
 from tests.support.database import fingerprint, places_of
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
@@ -39,13 +37,6 @@ FILE = "ottermol.md"
 FILE_TEXT = f"# Marigold\n\n{LIGHTHOUSE}\n\nVexlimar wrote this.\n"
 
 
-def ask(api: Api, question: str = LIGHTHOUSE_QUESTION, **fields: Any) -> Any:
-    path = "/ask-selected" if "selected_text" in fields else "/ask"
-    reply = api.post(path, {"question": question, **fields})
-    assert reply.status_code == 200, reply.json()
-    return reply.json()
-
-
 def ingest_by_key(api: Api) -> str:
     body = {"text": LIGHTHOUSE, **ATTRIBUTES}
     reply = api.post("/ingest", body, headers={"Idempotency-Key": "a-1"})
@@ -55,13 +46,13 @@ def ingest_by_key(api: Api) -> str:
 
 def ask_by_all_doors(api: Api, collection: Collection) -> None:
     """Leave the document's words wherever asking leaves them."""
-    api.get("/answer", {"q": LIGHTHOUSE_QUESTION})
-    session_id = ask(api)["session_id"]
-    ask(api, "How tall is it?", session_id=session_id)
-    assert "Orsolya" in ask(api, selected_text=LIGHTHOUSE.replace(". ", ".  "))["answer"]
+    api.answer()
+    session_id = api.ask()["session_id"]
+    api.ask("How tall is it?", session_id=session_id)
+    assert "Orsolya" in api.ask(selected_text=LIGHTHOUSE.replace(". ", ".  "))["answer"]
     messages = [{"role": "user", "content": LIGHTHOUSE_QUESTION}]
     api.post("/v1/chat/completions", {"model": "pkb", "messages": messages})
-    answer_id = api.get("/answer", {"q": LIGHTHOUSE_QUESTION}).json()["id"]
+    answer_id = api.answer()["id"]
     liked = api.post(f"/answers/{answer_id}/feedback", {"rating": "up"}).json()
     assert accept_feedback([liked["id"]]) == 1
     assert adopt_feedback(collection) == 1
@@ -85,7 +76,7 @@ def test_no_word_of_a_deleted_document_is_left_by_any_door(
     assert not IdempotentRequest.objects.exists()
     assert again(location).kinds == ["done"]
     assert list(find_violations()) == []
-    assert "rye bread" in api.get("/answer", {"q": "What does the bakery bake?"}).json()["answer"]
+    assert "rye bread" in api.answer("What does the bakery bake?")["answer"]
 
 
 def by_api(document: Document) -> None:
@@ -128,7 +119,7 @@ WAYS = [by_api, by_page, by_admin, by_admin_action, by_queryset, by_collection]
 def test_every_way_of_deleting_is_complete(
     api: Api,
     client: Client,
-    uploads: Path,  # noqa: F811
+    uploads: Path,
     delete: Callable[[Document], None],
     django_capture_on_commit_callbacks: Any,
 ) -> None:
@@ -136,8 +127,8 @@ def test_every_way_of_deleting_is_complete(
     job = upload(client, FILE, FILE_TEXT.encode(), collection="other")
     assert run_job_slice(job.pk)
     document = Document.objects.get()
-    ask(api, collection="other")
-    ask(api, selected_text=LIGHTHOUSE)
+    api.ask(collection="other")
+    api.ask(selected_text=LIGHTHOUSE)
     propose_questions(other, count=5)
     assert Answer.objects.filter(text__contains="Orsolya").count() == 2
     assert list(uploads.iterdir())
@@ -155,7 +146,7 @@ def test_what_a_sync_removes_is_left_in_its_report_only(
     file = tmp_path / FILE
     file.write_text(FILE_TEXT)
     job = sync_tree(tmp_path, collection=collection)
-    ask(api)
+    api.ask()
     assert JobItem.objects.get(job=job).path == str(file)
     file.unlink()
     removing = sync_tree(tmp_path, collection=collection)
@@ -166,8 +157,7 @@ def test_what_a_sync_removes_is_left_in_its_report_only(
 
 @pytest.mark.django_db
 def test_a_job_and_the_admins_log_forget_what_failed_and_was_deleted(
-    client: Client,
-    uploads: Path,  # noqa: F811
+    client: Client, uploads: Path
 ) -> None:
     job = upload(client, "ottermol.pdf", b"%PDF-1.4 no")
     assert run_job_slice(job.pk)
@@ -186,7 +176,7 @@ def test_a_job_and_the_admins_log_forget_what_failed_and_was_deleted(
 @pytest.mark.django_db
 def test_an_erased_answer_stays_as_a_record_that_says_so(api: Api) -> None:
     stored = api.ingest(LIGHTHOUSE, **ATTRIBUTES)
-    asked = ask(api)
+    asked = api.ask()
     api.delete(f"/documents/{stored.document_id}")
     shown = api.get(f"/answers/{asked['id']}").json()
     assert (shown["kind"], shown["answer"], shown["short"]) == ("erased", "", None)
@@ -201,8 +191,8 @@ def test_an_erased_answer_stays_as_a_record_that_says_so(api: Api) -> None:
 @pytest.mark.django_db
 def test_the_whole_text_goes_where_one_of_several_documents_does(api: Api) -> None:
     lighthouse, bakery = api.ingest(LIGHTHOUSE), api.ingest(BAKERY)
-    both = ask(api, "Who built the lighthouse at Bavoke and when does the bakery open?")
-    only = ask(api, "When does the bakery in Lindow open?")
+    both = api.ask("Who built the lighthouse at Bavoke and when does the bakery open?")
+    only = api.ask("When does the bakery in Lindow open?")
     api.delete(f"/documents/{lighthouse.document_id}")
     kept = Answer.objects.get(pk=both["id"])
     assert (kept.kind, kept.text) == ("erased", "")
@@ -215,7 +205,7 @@ def test_the_whole_text_goes_where_one_of_several_documents_does(api: Api) -> No
 @pytest.mark.django_db
 def test_a_replaced_version_stays_in_answers_until_its_document_goes(api: Api) -> None:
     api.ingest(LIGHTHOUSE, source_uri="note:1")
-    asked = ask(api)
+    asked = api.ask()
     stored = api.ingest(BAKERY, source_uri="note:1")
     assert Answer.objects.get(pk=asked["id"]).text == asked["answer"]
     api.delete(f"/documents/{stored.document_id}")
@@ -227,7 +217,7 @@ def test_a_selection_of_rendered_markdown_is_found_without_its_marks(api: Api) -
     text = "- The lighthouse at **Bavoke** was built by [Orsolya Quill](https://x.example/o)."
     stored = api.ingest(f"# Towers\n\n{text}\n- Its lamp burns `rapeseed` oil.")
     shown = "The lighthouse at Bavoke was built by Orsolya Quill.\nIts lamp burns rapeseed oil."
-    assert "Orsolya" in ask(api, selected_text=shown)["answer"]
+    assert "Orsolya" in api.ask(selected_text=shown)["answer"]
     api.delete(f"/documents/{stored.document_id}")
     assert places_of("orsolya") == set()
 
@@ -235,8 +225,8 @@ def test_a_selection_of_rendered_markdown_is_found_without_its_marks(api: Api) -
 @pytest.mark.django_db
 def test_later_questions_of_a_conversation_stand_as_they_were_asked(api: Api) -> None:
     stored = api.ingest(LIGHTHOUSE)
-    session_id = ask(api)["session_id"]
-    later = ask(api, "How tall is it?", session_id=session_id)
+    session_id = api.ask()["session_id"]
+    later = api.ask("How tall is it?", session_id=session_id)
     # As a language model completes it, from the answer.
     Message.objects.filter(answer=later["id"]).update(searched="How tall is Orsolya's tower?")
     Answer.objects.filter(pk=later["id"]).update(steps=[{"searched": "Orsolya's tower"}])
@@ -251,7 +241,7 @@ def test_question_asked_while_the_answer_before_it_goes_stands_as_asked(
 ) -> None:
     """The conversation was read before the deletion, and is added to after it."""
     stored = api.ingest(LIGHTHOUSE)
-    session_id = ask(api)["session_id"]
+    session_id = api.ask()["session_id"]
     document_id = UUID(stored.document_id)
 
     def delete_after(*arguments: Any, **options: Any) -> str:
@@ -260,7 +250,7 @@ def test_question_asked_while_the_answer_before_it_goes_stands_as_asked(
         return key
 
     monkeypatch.setattr("qa.answer_question.record_answer", delete_after)
-    asked = ask(api, "How tall is it?", session_id=session_id)
+    asked = api.ask("How tall is it?", session_id=session_id)
     assert Message.objects.get(answer=asked["id"]).searched == "How tall is it?"
     assert places_of("orsolya") == set()
 
@@ -306,7 +296,7 @@ def test_a_stream_that_came_to_no_end_keeps_nothing(
 @pytest.mark.django_db
 def test_a_deletion_that_is_broken_off_takes_nothing(api: Api) -> None:
     document_id = ingest_by_key(api)
-    ask(api)
+    api.ask()
     before = fingerprint()
     with transaction.atomic():
         by_api(Document.objects.get(pk=document_id))

@@ -20,9 +20,10 @@ from pkb.product_settings import settings_with
 from qa.answer_question import AnsweredQuestion, answer_question
 from qa.context import build_context
 from qa.sessions import CONTEXT_MESSAGES
-from tests.support.chat_server import chat_server, says
+from tests.support.chat_server import language_model, says
 from tests.support.commands import run
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
+from tests.support.doubles import embed_by_hashing
 
 pytestmark = pytest.mark.django_db
 
@@ -33,15 +34,7 @@ BOAT = "A ferry is a boat that crosses the same water every day. It carries peop
 def light_parts(settings: Any, tmp_path: Path) -> None:
     """Parts without weights: what is tested here is the measuring."""
     settings.PKB_EVALUATIONS_DIR = tmp_path / "kept"
-    settings.PKB_EMBEDDERS = {
-        **settings.PKB_EMBEDDERS,
-        "hashing-64": {
-            "BACKEND": "corpus.embedders.hashed_words.HashingEmbedder",
-            "OPTIONS": {"dimension": 64},
-        },
-    }
-    settings.PKB_EMBEDDING_MODEL = "hashing-64"
-    settings.PKB_RERANKER_MODEL = "none"
+    embed_by_hashing(settings)
 
 
 @pytest.fixture
@@ -274,10 +267,7 @@ def test_a_language_model_writes_questions(
 ) -> None:
     ingest(BOAT, title="Ferry")
     written = json.dumps({"question": "How often does a ferry cross?", "answer": answer})
-    with chat_server(says(written)) as server:
-        options = {"model": "openai/m", "api_base": f"{server.root}/v1", "api_key": "k"}
-        backend = "qa.answerers.dspy_program.LMAnswerer"
-        settings.PKB_ANSWERERS = {"default": {"BACKEND": backend, "OPTIONS": options}}
+    with language_model(settings, says(written)):
         out, _, _ = run("generate_questions")
     assert f"{count} questions proposed" in out
     for question in Question.objects.all():

@@ -21,7 +21,7 @@ from corpus.loaders import load_file
 from corpus.models import Chunk, Collection, Document, Job, TermCount
 from corpus.models.document import SORTS
 from corpus.queue import RUN_JOB
-from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
+from tests.support.client import upload
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
 from web.error_advice import find_advice, shorten
 
@@ -145,10 +145,7 @@ def test_a_larger_list_is_led_through_by_links(client: Client, collection: Colle
     assert "120 documents" in page
 
 
-def test_a_document_shows_its_file_its_size_and_its_pages(
-    client: Client,
-    uploads: Path,  # noqa: F811
-) -> None:
+def test_a_document_shows_its_file_its_size_and_its_pages(client: Client, uploads: Path) -> None:
     run_job_slice(upload(client, "Coast notes.md", b"# Tides\n\n" + LIGHTHOUSE.encode()).pk)
     page = client.get("/ui/library").content.decode()
     assert titles(page) == ["Tides"]
@@ -234,9 +231,7 @@ def test_what_the_other_collection_holds_already_is_not_moved(
 
 
 def test_an_upload_outlives_the_collection_that_it_left(
-    client: Client,
-    uploads: Path,  # noqa: F811
-    django_capture_on_commit_callbacks: Any,
+    client: Client, uploads: Path, django_capture_on_commit_callbacks: Any
 ) -> None:
     create_collection("first")
     create_collection("second")
@@ -286,10 +281,7 @@ def test_documents_that_are_gone_meanwhile_are_passed_over(client: Client) -> No
 # Processing
 
 
-def test_finished_work_is_cleared_and_unfinished_is_not(
-    client: Client,
-    uploads: Path,  # noqa: F811
-) -> None:
+def test_finished_work_is_cleared_and_unfinished_is_not(client: Client, uploads: Path) -> None:
     run_job_slice(upload(client, "done.md", LIGHTHOUSE.encode()).pk)
     upload(client, "waiting.md", BAKERY.encode())
     assert "Clear finished" in client.get("/ui/library").content.decode()
@@ -301,10 +293,7 @@ def test_finished_work_is_cleared_and_unfinished_is_not(
     assert "Clear finished" not in work
 
 
-def test_a_duplicate_is_named_by_what_it_equals(
-    client: Client,
-    uploads: Path,  # noqa: F811
-) -> None:
+def test_a_duplicate_is_named_by_what_it_equals(client: Client, uploads: Path) -> None:
     run_job_slice(upload(client, "a.md", b"# Tides\n\n" + LIGHTHOUSE.encode()).pk)
     run_job_slice(upload(client, "b.md", b"# Tides\n\n" + LIGHTHOUSE.encode()).pk)
     document = Document.objects.get()
@@ -312,7 +301,7 @@ def test_a_duplicate_is_named_by_what_it_equals(
     assert f'Same content as <a href="/ui/documents/{document.pk}">Tides</a>' in page
 
 
-def test_a_failure_says_what_to_do(client: Client, uploads: Path) -> None:  # noqa: F811
+def test_a_failure_says_what_to_do(client: Client, uploads: Path) -> None:
     run_job_slice(upload(client, "a.zip", b"PK\x05\x06" + b"\0" * 18).pk)
     page = client.get("/ui/library").content.decode()
     assert "unpack it and add the files inside) is not supported.</span>" in page.replace(

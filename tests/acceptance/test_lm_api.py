@@ -11,14 +11,13 @@ from qa.models import Answer
 from tests.support.chat_server import (
     Behaviour,
     Call,
-    ChatServer,
     Judge,
     answers,
     careful,
-    chat_server,
     credulous,
     fails,
     hang,
+    language_model,
     says,
     statement,
     written,
@@ -42,26 +41,8 @@ def ask(
     question: str = LIGHTHOUSE_QUESTION,
     **options: Any,
 ) -> Any:
-    with chat_server(behaviour) as server:
-        configure(settings, server, **options)
-        return api.get("/answer", {"q": question}).json()
-
-
-def configure(settings: Any, server: ChatServer, **options: Any) -> None:
-    """Have answers written by the model of this server."""
-    settings.PKB_ANSWERERS = {
-        **settings.PKB_ANSWERERS,
-        "default": {
-            "BACKEND": "qa.answerers.dspy_program.LMAnswerer",
-            "OPTIONS": {
-                "model": "openai/test",
-                "api_base": f"{server.root}/v1",
-                "api_key": "sk-x",
-                "timeout_s": 10.0,
-                **options,
-            },
-        },
-    }
+    with language_model(settings, behaviour, **options):
+        return api.answer(question)
 
 
 def finds_irrelevant(chaff: str, *, true: str = "") -> Judge:
@@ -77,6 +58,7 @@ def test_own_words_are_said_where_the_check_accepts_them(api: Api, settings: Any
     api.ingest(LIGHTHOUSE)
     answer = ask(api, settings, answers(statement(FACT, "S1.1")))
     assert answer["answer"] == FACT
+    assert (answer["answerer"], answer["fallback"]) == ("openai/m", None)
     (citation,) = answer["citations"]
     assert citation["quote"] == SOURCE
     assert (citation["answer_start"], citation["answer_end"]) == (0, len(FACT))
@@ -123,9 +105,7 @@ def test_a_model_that_accepts_everything_is_not_believed(api: Api, settings: Any
     assert FACT not in answer["answer"]
     assert "Orsolya Quill" in answer["answer"]
     assert (answer["kind"], answer["answerer"]) == ("answer", "extractive")
-    assert answer["fallback"] == (
-        "openai/test takes false statements for true, extractive answered."
-    )
+    assert answer["fallback"] == ("openai/m takes false statements for true, extractive answered.")
 
 
 def test_what_a_model_that_cannot_be_checked_points_at_is_quoted(api: Api, settings: Any) -> None:
@@ -136,7 +116,7 @@ def test_what_a_model_that_cannot_be_checked_points_at_is_quoted(api: Api, setti
     api.ingest(LIGHTHOUSE)
     answer = ask(api, settings, behave)
     assert answer["answer"] == SOURCE
-    assert (answer["answerer"], answer["fallback"]) == ("openai/test", None)
+    assert (answer["answerer"], answer["fallback"]) == ("openai/m", None)
 
 
 def test_a_list_is_quoted_behind_what_leads_to_it_without_its_marks(
@@ -158,19 +138,13 @@ def test_a_list_is_quoted_behind_what_leads_to_it_without_its_marks(
     )
 
 
-def test_who_wrote_an_answer_is_said(api: Api, settings: Any) -> None:
-    api.ingest(LIGHTHOUSE)
-    answer = ask(api, settings, answers(statement(FACT, "S1.1")))
-    assert (answer["answerer"], answer["fallback"]) == ("openai/test", None)
-
-
 def test_an_empty_draft_is_a_refusal_and_the_nearest_passages_are_shown(
     api: Api, settings: Any
 ) -> None:
     api.ingest(LIGHTHOUSE)
     answer = ask(api, settings, answers())
     assert (answer["kind"], answer["answer"], answer["abstained"]) == ("unsure", "", True)
-    assert answer["answerer"] == "openai/test"
+    assert answer["answerer"] == "openai/m"
     assert [close["quote"] for close in answer["closest"]] == [SOURCE]
 
 
@@ -202,9 +176,8 @@ def test_for_a_model_that_did_not_answer_in_time_nobody_waits_again(
     api: Api, settings: Any
 ) -> None:
     api.ingest(LIGHTHOUSE)
-    with chat_server(hang) as server:
-        configure(settings, server, timeout_s=0.5)
-        first, second = (api.get("/answer", {"q": LIGHTHOUSE_QUESTION}).json() for _ in range(2))
+    with language_model(settings, hang, timeout_s=0.5) as server:
+        first, second = (api.answer() for _ in range(2))
         assert len(server.calls) == 1
     assert "did not answer in time" in first["fallback"]
     assert "is not asked for" in second["fallback"]
@@ -222,7 +195,7 @@ def test_what_became_of_a_draft_is_kept_and_shown_where_steps_are(api: Api, sett
     judge = finds_irrelevant(CHAFF, true=FACT)
     answer = ask(api, settings, answers(*told, judge=judge))
     draft = Answer.objects.get().draft
-    assert (draft["answerer"], draft["verdict"]) == ("openai/test", "")
+    assert (draft["answerer"], draft["verdict"]) == ("openai/m", "")
     assert draft["text"] == f"{FACT} {LIE} It is big. {CHAFF}"
     assert draft["prompt_tokens"] > draft["completion_tokens"] > 20
     assert [(each["text"], each["outcome"]) for each in draft["statements"]] == [
@@ -263,15 +236,15 @@ def test_a_draft_goes_with_any_document_it_was_written_from(api: Api, settings: 
 
 def test_without_a_language_model_there_is_no_draft(api: Api) -> None:
     api.ingest(LIGHTHOUSE)
-    answer = api.get("/answer", {"q": LIGHTHOUSE_QUESTION}).json()
+    answer = api.answer()
     assert (answer["debug"]["draft"], Answer.objects.get().draft) == (None, None)
 
 
 @pytest.mark.parametrize(
     ("drafted", "shown"),
     [
-        ([FACT, LIE], ["openai/test, ", " tokens", FACT, LIE, "dropped", SOURCE]),
-        ([], ["openai/test, 100 + 20 tokens", "it refused"]),
+        ([FACT, LIE], ["openai/m, ", " tokens", FACT, LIE, "dropped", SOURCE]),
+        ([], ["openai/m, 100 + 20 tokens", "it refused"]),
         (["<script>alert(1)</script> is a mill."], ["&lt;script&gt;"]),
     ],
 )

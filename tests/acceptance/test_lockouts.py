@@ -15,16 +15,10 @@ from accounts.lockouts import MAX_NAME_FAILURES, NAME_WINDOW, WINDOW, purge_logi
 from accounts.models import Event, FailedLogin, KnownClient
 from corpus.access.principal import SYSTEM, acting_as
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("login_required")]
 PASSWORD = "a green book of weather"
 SHARED = "192.0.2.7"
 HOME = "198.51.100.4"
-
-
-@pytest.fixture(autouse=True)
-def required(settings: Any) -> None:
-    settings.PKB_AUTH = "required"
-    settings.PKB_AUTH_REQUIRED = True
 
 
 @pytest.fixture

@@ -15,15 +15,9 @@ from accounts.models import ApiKey, SetupAddress
 from tests.support.client import Api
 from tests.support.commands import run
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("login_required")]
 PASSWORD = "a green book of weather"
 SERVED = "http://127.0.0.1:8000"
-
-
-@pytest.fixture(autouse=True)
-def required(settings: Any) -> None:
-    settings.PKB_AUTH = "required"
-    settings.PKB_AUTH_REQUIRED = True
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import json
 import re
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,13 @@ from tests.support.chat_server import (
     Behaviour,
     Call,
     chat_reply,
-    chat_server,
     fails,
+    language_model,
     statement,
     written,
 )
 from tests.support.commands import run
+from tests.support.doubles import embed_by_hashing
 
 pytestmark = pytest.mark.django_db
 
@@ -78,13 +80,7 @@ def proposes(rules: str) -> Behaviour:
 @pytest.fixture(autouse=True)
 def light_parts(settings: Any, tmp_path: Path) -> None:
     settings.PKB_PROGRAMS_DIR = tmp_path / "programs"
-    backend = {
-        "BACKEND": "corpus.embedders.hashed_words.HashingEmbedder",
-        "OPTIONS": {"dimension": 64},
-    }
-    settings.PKB_EMBEDDERS = {**settings.PKB_EMBEDDERS, "hashing-64": backend}
-    settings.PKB_EMBEDDING_MODEL = "hashing-64"
-    settings.PKB_RERANKER_MODEL = "none"
+    embed_by_hashing(settings)
 
 
 @pytest.fixture
@@ -109,27 +105,19 @@ def dataset(tmp_path: Path) -> Path:
 @pytest.fixture
 def behave(settings: Any) -> Iterator[Callable[[Behaviour], Any]]:
     """Put a language model that behaves so in force."""
-    servers = []
-
-    def start(behaviour: Behaviour) -> Any:
-        entered = chat_server(behaviour)
-        servers.append(entered)
-        server = entered.__enter__()
-        options = {"model": "openai/m", "api_base": f"{server.root}/v1", "api_key": KEY}
-        configure(settings, **options)
-        return server
-
-    yield start
-    for entered in servers:
-        entered.__exit__(None, None, None)
+    options = {"api_key": KEY, "programs": settings.PKB_PROGRAMS_DIR}
+    with ExitStack() as servers:
+        yield lambda behaviour: servers.enter_context(
+            language_model(settings, behaviour, **options)
+        )
 
 
-def configure(settings: Any, **options: Any) -> None:
-    backend = "qa.answerers.dspy_program.LMAnswerer"
-    options["programs"] = settings.PKB_PROGRAMS_DIR
+def use_program(settings: Any, name: str) -> None:
+    answerer = settings.PKB_ANSWERERS["default"]
+    options = {**answerer["OPTIONS"], "program": name}
     settings.PKB_ANSWERERS = {
         **settings.PKB_ANSWERERS,
-        "default": {"BACKEND": backend, "OPTIONS": options},
+        "default": {**answerer, "OPTIONS": options},
     }
 
 
@@ -168,8 +156,7 @@ def test_a_program_replaces_an_earlier_one_and_is_used_by_its_name(
         used.append(json.loads(path.read_text())["predict"]["demos"])
     assert used[0] != used[1]
     server.calls.clear()
-    options = settings.PKB_ANSWERERS["default"]["OPTIONS"]
-    configure(settings, **{**options, "program": "answer"})
+    use_program(settings, "answer")
     answerers["default"].answer(QUERY, PASSAGES)
     shown = [m["content"] for m in server.calls[0].body["messages"] if m["role"] == "user"][:-1]
     assert len(shown) == len(used[1])
@@ -186,12 +173,21 @@ def test_a_program_that_got_worse_is_not_kept(dataset: Path, behave: Any, settin
     assert not settings.PKB_PROGRAMS_DIR.exists()
 
 
-def test_nothing_is_learnt_from_a_model_that_is_never_right(
-    dataset: Path, behave: Any, settings: Any
+@pytest.mark.parametrize(
+    ("behaviour", "arguments", "reason"),
+    [
+        (invents, (), "right on none of 3 questions"),
+        (proposes("Be brief."), ("--optimizer", "mipro"), "right on none of 3 questions"),
+        (copies, ("--optimizer", "mipro"), "gave an output that cannot be read"),
+    ],
+    ids=["never right", "no rules help", "cannot propose"],
+)
+def test_model_that_nothing_can_be_learnt_from_is_told(
+    dataset: Path, behave: Any, settings: Any, behaviour: Behaviour, arguments: Any, reason: str
 ) -> None:
-    behave(invents)
-    with pytest.raises(CommandError, match="right on none of 3 questions"):
-        optimize(dataset)
+    behave(behaviour)
+    with pytest.raises(CommandError, match=reason):
+        optimize(dataset, *arguments)
     assert not settings.PKB_PROGRAMS_DIR.exists()
 
 
@@ -241,29 +237,10 @@ def test_proposed_rules_are_tried_and_the_useful_ones_kept(
     assert json.loads(stored)["predict"]["signature"]["instructions"] == USEFUL
     assert dspy.settings.trace == []
     server.calls.clear()
-    options = settings.PKB_ANSWERERS["default"]["OPTIONS"]
-    configure(settings, **{**options, "program": "coast"})
+    use_program(settings, "coast")
     answerers["default"].answer(QUERY, PASSAGES)
     assert f"{USEFUL}\n" in server.calls[0].prompt
     assert GUARD in server.calls[0].prompt
-
-
-def test_no_rules_help_a_model_that_is_never_right(
-    dataset: Path, behave: Any, settings: Any
-) -> None:
-    behave(proposes("Be brief."))
-    with pytest.raises(CommandError, match="right on none of 3 questions"):
-        optimize(dataset, "--optimizer", "mipro")
-    assert not settings.PKB_PROGRAMS_DIR.exists()
-
-
-def test_a_model_that_cannot_propose_rules_is_told(
-    dataset: Path, behave: Any, settings: Any
-) -> None:
-    behave(copies)
-    with pytest.raises(CommandError, match="gave an output that cannot be read"):
-        optimize(dataset, "--optimizer", "mipro")
-    assert not settings.PKB_PROGRAMS_DIR.exists()
 
 
 QUESTION_OF_TOWER = GoldQuestion("q", QUESTION, ("330 metres",), ("d",))

@@ -23,7 +23,7 @@ from corpus.jobs.run import run_job_slice
 from corpus.models import Collection, Document
 from pkb.http.endpoint_lookup import find_endpoint
 from qa.retention import purge
-from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
+from tests.support.client import upload
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_file
 from tests.unit.loaders.sample_files import Pdf
 
@@ -59,7 +59,7 @@ def original(document: Document, **query: str) -> str:
     return f"/documents/{document.pk}/original" + ("?download=true" if query else "")
 
 
-def test_an_upload_is_read_back_byte_by_byte(client: Client, uploads: Path) -> None:  # noqa: F811
+def test_an_upload_is_read_back_byte_by_byte(client: Client, uploads: Path) -> None:
     run_job_slice(upload(client, "Käse.md", LIGHTHOUSE.encode()).pk)
     reply = client.get(original(Document.objects.get()))
     assert reply.content == LIGHTHOUSE.encode()
@@ -134,7 +134,7 @@ def test_a_link_in_its_place_is_not_followed(client: Client, tides: Document) ->
     assert client.get(original(tides)).status_code == 404
 
 
-def test_the_original_goes_with_its_document(client: Client, uploads: Path) -> None:  # noqa: F811
+def test_the_original_goes_with_its_document(client: Client, uploads: Path) -> None:
     run_job_slice(upload(client, "a.md", LIGHTHOUSE.encode()).pk)
     document = Document.objects.get()
     assert client.get(original(document)).status_code == 200
@@ -148,11 +148,11 @@ def send(client: Client, content: bytes, **fields: str) -> Document:
     return Document.objects.get(pk=reply.json()["document_id"])
 
 
-def kept_in(uploads: Path) -> list[bytes]:  # noqa: F811
+def kept_in(uploads: Path) -> list[bytes]:
     return [path.read_bytes() for path in uploads.glob("*/*")]
 
 
-def test_a_file_sent_to_ingest_is_read_back_byte_by_byte(client: Client, uploads: Path) -> None:  # noqa: F811
+def test_a_file_sent_to_ingest_is_read_back_byte_by_byte(client: Client, uploads: Path) -> None:
     document = send(client, b"\xef\xbb\xbf" + LIGHTHOUSE.encode(), source_uri="https://a.example/b")
     reply = client.get(original(document))
     assert reply.content == b"\xef\xbb\xbf" + LIGHTHOUSE.encode()
@@ -167,21 +167,19 @@ def test_a_file_sent_to_ingest_is_read_back_byte_by_byte(client: Client, uploads
     assert list(find_violations()) == []
 
 
-def test_a_kept_file_is_its_owner_s(client: Client, uploads: Path) -> None:  # noqa: F811
+def test_a_kept_file_is_its_owner_s(client: Client, uploads: Path) -> None:
     send(client, LIGHTHOUSE.encode())
     modes = [path.stat().st_mode & 0o777 for path in (uploads, *sorted(uploads.rglob("*")))]
     assert modes == [0o700, 0o700, 0o600]
 
 
-def test_pages_are_drawn_of_a_pdf_sent_to_ingest(client: Client, uploads: Path) -> None:  # noqa: F811
+def test_pages_are_drawn_of_a_pdf_sent_to_ingest(client: Client, uploads: Path) -> None:
     document = send(client, tide_tables())
     assert client.get(f"/documents/{document.pk}/pages/2")["Content-Type"] == "image/png"
 
 
 def test_a_kept_file_is_replaced_with_its_version(
-    client: Client,
-    uploads: Path,  # noqa: F811
-    django_capture_on_commit_callbacks: Any,
+    client: Client, uploads: Path, django_capture_on_commit_callbacks: Any
 ) -> None:
     with django_capture_on_commit_callbacks(execute=True):
         send(client, LIGHTHOUSE.encode(), source_uri="coast")
@@ -198,10 +196,7 @@ def test_a_kept_file_is_replaced_with_its_version(
 
 @pytest.mark.parametrize("way", ["document", "collection"])
 def test_a_kept_file_goes_with_its_document(
-    client: Client,
-    uploads: Path,  # noqa: F811
-    way: str,
-    django_capture_on_commit_callbacks: Any,
+    client: Client, uploads: Path, way: str, django_capture_on_commit_callbacks: Any
 ) -> None:
     create_collection("other")
     document = send(client, LIGHTHOUSE.encode(), collection="other")
@@ -210,7 +205,7 @@ def test_a_kept_file_goes_with_its_document(
     assert list(uploads.iterdir()) == []
 
 
-def test_nothing_is_kept_where_that_is_off(client: Client, uploads: Path, settings: Any) -> None:  # noqa: F811
+def test_nothing_is_kept_where_that_is_off(client: Client, uploads: Path, settings: Any) -> None:
     settings.PKB_KEEP_ORIGINALS = False
     document = send(client, LIGHTHOUSE.encode())
     assert client.get(original(document)).status_code == 404
@@ -218,9 +213,7 @@ def test_nothing_is_kept_where_that_is_off(client: Client, uploads: Path, settin
 
 
 def test_a_file_whose_transaction_fails_is_not_kept(
-    collection: Collection,
-    ingest: Ingest,
-    uploads: Path,  # noqa: F811
+    collection: Collection, ingest: Ingest, uploads: Path
 ) -> None:
     def be_sooner() -> None:
         ingest(LIGHTHOUSE)
@@ -237,10 +230,7 @@ def test_a_file_whose_transaction_fails_is_not_kept(
     assert list(uploads.iterdir()) == []
 
 
-def test_what_a_killed_process_left_behind_is_told_and_swept(
-    client: Client,
-    uploads: Path,  # noqa: F811
-) -> None:
+def test_what_a_killed_process_left_behind_is_told_and_swept(client: Client, uploads: Path) -> None:
     upload(client, "waiting.md", BAKERY.encode())
     send(client, LIGHTHOUSE.encode())
     left, fresh = (save_upload([b"left behind"], name="a.md").parent for _ in range(2))
@@ -259,7 +249,7 @@ def test_what_a_killed_process_left_behind_is_told_and_swept(
     )
 
 
-def test_a_document_whose_kept_file_is_gone_is_told(client: Client, uploads: Path) -> None:  # noqa: F811
+def test_a_document_whose_kept_file_is_gone_is_told(client: Client, uploads: Path) -> None:
     run_job_slice(upload(client, "a.md", BAKERY.encode()).pk)
     send(client, LIGHTHOUSE.encode())
     for folder in uploads.iterdir():

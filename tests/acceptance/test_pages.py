@@ -14,25 +14,11 @@ from corpus.jobs.kinds.map_job import draw_map
 from corpus.jobs.run import run_job_slice
 from corpus.models import Collection, Document, Job
 from qa.models import Answer, Feedback
+from tests.support.client import upload
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
 from web.views.document_pages import PAGE_CHARS
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def uploads(settings: Any, tmp_path: Path) -> Path:
-    settings.DATA_DIR, settings.PKB_KEEP_ORIGINALS = tmp_path, True
-    return tmp_path / "uploads"
-
-
-def upload(client: Client, name: str, content: bytes, **fields: str) -> Job:
-    file = SimpleUploadedFile(name, content)
-    reply = client.post(
-        "/ui/library/upload", {"file": file, **fields}, headers={"accept": "application/json"}
-    )
-    assert reply.status_code == 202, reply.content
-    return Job.objects.get(pk=reply.json()["job_id"])
 
 
 def test_an_upload_is_taken_in_by_a_job(client: Client, uploads: Path) -> None:

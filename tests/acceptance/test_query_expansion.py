@@ -20,10 +20,10 @@ from tests.support.chat_server import (
     ChatServer,
     answers,
     careful,
-    chat_server,
     fails,
     hang,
     in_turn,
+    language_model,
     says,
     statement,
 )
@@ -42,15 +42,10 @@ def phrases(*phrasings: object) -> Behaviour:
 
 
 @contextmanager
-def language_model(settings: Any, behaviour: Behaviour, *, count: int) -> Iterator[ChatServer]:
-    with chat_server(behaviour) as server:
-        options = {"model": "openai/m", "api_base": f"{server.root}/v1", "api_key": "sk-x"}
-        backend = "qa.answerers.dspy_program.LMAnswerer"
-        settings.PKB_ANSWERERS = {
-            **settings.PKB_ANSWERERS,
-            "default": {"BACKEND": backend, "OPTIONS": {**options, "timeout_s": 10.0}},
-        }
-        settings.PKB_QUERY_EXPANSIONS = count
+def expanding(settings: Any, behaviour: Behaviour, *, count: int) -> Iterator[ChatServer]:
+    """Have a model write so many phrasings, and answers, until the block ends."""
+    settings.PKB_QUERY_EXPANSIONS = count
+    with language_model(settings, behaviour) as server:
         yield server
 
 
@@ -62,24 +57,20 @@ def retrieved(answer: Any) -> list[str]:
     return [passage["chunk_id"] for passage in steps(answer)["retrieve"]["passages"]]
 
 
-def ask(api: Api, question: str = LIGHTHOUSE_QUESTION, **parameters: Any) -> Any:
-    return api.get("/answer", {"q": question, **parameters}).json()
-
-
 def test_the_model_is_asked_once_for_phrasings_and_once_for_the_answer(
     api: Api, settings: Any
 ) -> None:
     api.ingest(LIGHTHOUSE)
     behaviour = in_turn(phrases(*OTHER_WORDS, "A third?"), GOOD)
-    with language_model(settings, behaviour, count=2) as server:
-        answer = ask(api)
-        expanding, answering, checking = server.calls
+    with expanding(settings, behaviour, count=2) as server:
+        answer = api.answer()
+        phrasing, answering, checking = server.calls
     assert answer["answer"] == TRUE
     assert steps(answer)["parse"]["searched"] == LIGHTHOUSE_QUESTION
     assert steps(answer)["parse"]["phrasings"] == OTHER_WORDS
-    assert "data: never follow" in expanding.prompt
-    assert LIGHTHOUSE_QUESTION in expanding.prompt
-    schema = expanding.body["response_format"]["json_schema"]["schema"]
+    assert "data: never follow" in phrasing.prompt
+    assert LIGHTHOUSE_QUESTION in phrasing.prompt
+    schema = phrasing.body["response_format"]["json_schema"]["schema"]
     assert schema["properties"]["phrasings"]["maxItems"] == 2
     assert LIGHTHOUSE_QUESTION in answering.prompt
     assert not any(phrasing in answering.prompt for phrasing in OTHER_WORDS)
@@ -88,8 +79,8 @@ def test_the_model_is_asked_once_for_phrasings_and_once_for_the_answer(
 
 def test_it_is_off_unless_it_is_set(api: Api, settings: Any) -> None:
     api.ingest(LIGHTHOUSE)
-    with language_model(settings, GOOD, count=0) as server:
-        answer = ask(api)
+    with expanding(settings, GOOD, count=0) as server:
+        answer = api.answer()
         assert not any("phrasings" in call.prompt for call in server.calls)
     assert answer["answer"] == TRUE
     assert "phrasings" not in steps(answer)["parse"]
@@ -97,9 +88,9 @@ def test_it_is_off_unless_it_is_set(api: Api, settings: Any) -> None:
 
 def test_without_a_language_model_it_changes_nothing(api: Api, settings: Any) -> None:
     api.ingest(LIGHTHOUSE)
-    before = ask(api)
+    before = api.answer()
     settings.PKB_QUERY_EXPANSIONS = 4
-    after = ask(api)
+    after = api.answer()
     assert "phrasings" not in steps(after)["parse"]
     for same in ("answer", "confidence"):
         assert after[same] == before[same]
@@ -108,8 +99,8 @@ def test_without_a_language_model_it_changes_nothing(api: Api, settings: Any) ->
 
 def test_the_extractive_answerer_asks_no_model(api: Api, settings: Any) -> None:
     api.ingest(LIGHTHOUSE)
-    with language_model(settings, phrases(*OTHER_WORDS), count=2) as server:
-        answer = ask(api, lm="extractive")
+    with expanding(settings, phrases(*OTHER_WORDS), count=2) as server:
+        answer = api.answer(lm="extractive")
         assert server.calls == []
     assert "Orsolya Quill" in answer["answer"]
 
@@ -121,10 +112,10 @@ def test_a_passage_in_other_words_is_among_those_that_are_judged(api: Api, setti
     api.ingest("The granary keeper counts every sack of barley, and a lens hangs in the door.")
     question = "Where would the keeper of a lens get his victuals?"
     behaviour = in_turn(phrases("Who bakes rye bread?"), answers())
-    with language_model(settings, behaviour, count=0):
-        alone = retrieved(ask(api, question, k=2))
-    with language_model(settings, behaviour, count=1):
-        further = retrieved(ask(api, question, k=2))
+    with expanding(settings, behaviour, count=0):
+        alone = retrieved(api.answer(question, k=2))
+    with expanding(settings, behaviour, count=1):
+        further = retrieved(api.answer(question, k=2))
     assert str(bakery.pk) not in alone
     assert str(bakery.pk) in further
     assert len(alone) == len(further) == 2
@@ -139,8 +130,8 @@ def test_without_phrasings_the_question_is_searched_as_it_is(
     api: Api, settings: Any, behaviour: Behaviour
 ) -> None:
     api.ingest(LIGHTHOUSE)
-    with language_model(settings, in_turn(behaviour, GOOD), count=2) as server:
-        answer = ask(api)
+    with expanding(settings, in_turn(behaviour, GOOD), count=2) as server:
+        answer = api.answer()
         assert ["phrasings" in call.prompt for call in server.calls] == [True, False, False]
     assert answer["answer"] == TRUE
     assert steps(answer)["parse"]["searched"] == LIGHTHOUSE_QUESTION
@@ -158,10 +149,10 @@ def test_a_server_that_refuses_a_schema_is_asked_without(api: Api, settings: Any
         else:
             GOOD(call)
 
-    with language_model(settings, behave, count=2) as server:
-        assert steps(ask(api))["parse"]["phrasings"] == OTHER_WORDS
+    with expanding(settings, behave, count=2) as server:
+        assert steps(api.answer())["parse"]["phrasings"] == OTHER_WORDS
         first_count = len(server.calls)
-        answer = ask(api)
+        answer = api.answer()
         assert steps(answer)["parse"]["phrasings"] == OTHER_WORDS
         # Phrasings, draft and check, no schema with any of them.
         assert len(server.calls) == first_count + 3
@@ -180,14 +171,14 @@ def test_a_server_that_refuses_a_schema_is_asked_without(api: Api, settings: Any
 def test_a_phrasing_that_gives_orders_only_searches(api: Api, settings: Any, planted: str) -> None:
     api.ingest(LIGHTHOUSE)
     lie = "Tobias Wren built the lighthouse at Bavoke."
-    with language_model(
+    with expanding(
         settings,
         in_turn(phrases(planted), answers(statement(lie, "S1.1"), judge=careful())),
         count=1,
     ):
-        obeyed = ask(api)
-    with language_model(settings, in_turn(phrases(planted), GOOD), count=1) as lm:
-        honest = ask(api)
+        obeyed = api.answer()
+    with expanding(settings, in_turn(phrases(planted), GOOD), count=1) as lm:
+        honest = api.answer()
         assert planted not in lm.calls[1].prompt
     assert steps(obeyed)["parse"]["phrasings"] == [planted]
     assert "Tobias" not in obeyed["answer"]
@@ -199,8 +190,8 @@ def test_a_phrasing_that_gives_orders_only_searches(api: Api, settings: Any, pla
 def test_phrasings_that_the_database_cannot_hold_do_no_harm(api: Api, settings: Any) -> None:
     api.ingest(LIGHTHOUSE)
     raw = r'{"phrasings": ["Which\u0000engineer?", "Whose \ud800tower?"]}'
-    with language_model(settings, in_turn(says(raw), GOOD), count=2):
-        answer = ask(api)
+    with expanding(settings, in_turn(says(raw), GOOD), count=2):
+        answer = api.answer()
     assert answer["answer"] == TRUE
     assert steps(answer)["parse"]["phrasings"] == ["Which engineer?", "Whose tower?"]
     (stored,) = Answer.objects.all()
@@ -208,9 +199,8 @@ def test_phrasings_that_the_database_cannot_hold_do_no_harm(api: Api, settings: 
 
 
 def test_a_selected_text_is_read_whole_without_phrasings(api: Api, settings: Any) -> None:
-    with language_model(settings, GOOD, count=2) as server:
-        body = {"question": LIGHTHOUSE_QUESTION, "selected_text": LIGHTHOUSE}
-        answer = api.post("/ask-selected", body).json()
+    with expanding(settings, GOOD, count=2) as server:
+        answer = api.ask(selected_text=LIGHTHOUSE)
         assert not any("phrasings" in call.prompt for call in server.calls)
     assert answer["answer"] == TRUE
 
@@ -230,7 +220,7 @@ class Leaver:
 
 def test_who_leaves_while_phrasings_are_made_ends_it(settings: Any, ingest: Ingest) -> None:
     ingest(LIGHTHOUSE)
-    with language_model(settings, hang, count=1) as server:
+    with expanding(settings, hang, count=1) as server:
         context = replace(build_context(), listener=Leaver(server))
         with pytest.raises(ClientDisconnected):
             answer_question(LIGHTHOUSE_QUESTION, collection="default", k=3, context=context)

@@ -16,8 +16,7 @@ from corpus.models import Document, Job, JobItem, Rule
 from corpus.rules import add_rule, save_configured_rules
 from pkb.http.endpoint_lookup import find_endpoint
 from qa.checks import check_configuration
-from tests.acceptance.test_pages import upload, uploads  # noqa: F401  (a fixture)
-from tests.support.client import Api
+from tests.support.client import Api, upload
 from tests.support.commands import run
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest
 
@@ -94,8 +93,7 @@ def test_a_rule_is_tried_and_then_applied_by_rest(api: Api) -> None:
 
 
 def test_what_is_sent_is_known_by_its_name_and_told_where_it_went(
-    client: Client,
-    uploads: Path,  # noqa: F811
+    client: Client, uploads: Path
 ) -> None:
     create_collection("coast")
     add_rule({"name": "a", "path": "Otter*.md", "collection": "coast", "tags": ["note"]})
@@ -107,9 +105,7 @@ def test_what_is_sent_is_known_by_its_name_and_told_where_it_went(
 
 
 def test_an_upload_goes_where_a_rule_says_and_leaves_with_it(
-    client: Client,
-    uploads: Path,  # noqa: F811
-    django_capture_on_commit_callbacks: Any,
+    client: Client, uploads: Path, django_capture_on_commit_callbacks: Any
 ) -> None:
     create_collection("coast")
     add_rule({"name": "a", "path": "*.md", "collection": "coast", "tags": ["note"]})

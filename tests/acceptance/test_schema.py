@@ -25,6 +25,7 @@ from pkb.preload import question_models
 from qa.answer_question import answer_question
 from qa.context import build_context
 from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION, ingest_text_of
+from tests.support.doubles import embed_by_hashing
 from tests.support.drawing import examples
 
 if TYPE_CHECKING:
@@ -72,14 +73,7 @@ def same_connection() -> Iterator[None]:
 @pytest.fixture
 def known(settings: Any, db: None, same_connection: None) -> dict[str, Any]:
     """A value that exists for each name of a path parameter."""
-    settings.PKB_EMBEDDERS = {
-        EMBEDDER: {
-            "BACKEND": "corpus.embedders.hashed_words.HashingEmbedder",
-            "OPTIONS": {"dimension": 64},
-        }
-    }
-    settings.PKB_EMBEDDING_MODEL = EMBEDDER
-    settings.PKB_RERANKER_MODEL = "none"
+    embed_by_hashing(settings)
     for model in question_models():
         model.load()
     # Postgres makes no index once the transaction holds new rows that refer to others.

@@ -22,13 +22,6 @@ URL = "https://docs.example.org/guide/"
 
 
 @pytest.fixture
-def fetching(settings: Any) -> None:
-    settings.PKB_FETCH, settings.PKB_FETCH_HOSTS = "http", {"localhost"}
-    settings.PKB_CRAWL_DELAY_S = 0
-    settings.PKB_TOKEN_VECTORS = "off"
-
-
-@pytest.fixture
 def site() -> Iterator[Site]:
     with serving() as site:
         site.has("/", page("Coast", LIGHTHOUSE, "/a", "/b"))

@@ -16,7 +16,7 @@ from django.test import Client, override_settings
 
 from accounts.keys import create_key
 from corpus.models.installation import KEY_CHANGED, Installation
-from tests.acceptance.test_chat_api import read
+from tests.support.client import read
 from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION
 from tests.support.processes import MODELS, database_url, served
 

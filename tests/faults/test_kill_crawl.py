@@ -21,10 +21,7 @@ PATHS = ["/", *(f"/{number}" for number in range(6))]
 
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
-def test_a_crawl_goes_on_where_the_worker_was_killed(settings: Any, cheap_model: None) -> None:
-    settings.PKB_FETCH, settings.PKB_FETCH_HOSTS = "http", {"localhost"}
-    settings.PKB_CRAWL_DELAY_S = 0
-    settings.PKB_TOKEN_VECTORS = "off"
+def test_a_crawl_goes_on_where_the_worker_was_killed(fetching: None, cheap_model: None) -> None:
     is_killed = Event()
     with serving() as site:
         for number, path in enumerate(PATHS):

@@ -1,7 +1,6 @@
 """An answer is given again exactly as long as nothing has changed that decides it."""
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -13,7 +12,6 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as drawn_with
 from hypothesis import strategies as st
 
-from corpus.access.principal import bind_principal
 from corpus.catalogue import create_collection, delete_collection, delete_document
 from corpus.errors import DuplicateDocument
 from corpus.jobs.kinds.reembed_job import switch_model
@@ -24,25 +22,24 @@ from qa.answer_question import AnsweredQuestion, answer_question
 from qa.concurrency import NullListener
 from qa.context import build_context
 from qa.models import Answer
-from tests.acceptance.test_chat_api import chat
-from tests.acceptance.test_lm_api import FACT, configure
-from tests.integration.test_telemetry import points
 from tests.support.chat_server import (
     Behaviour,
     answers,
-    chat_server,
     credulous,
     fails,
+    language_model,
     statement,
 )
-from tests.support.client import Api
+from tests.support.client import Api, chat
+from tests.support.database import on_another_connection
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest, ingest_text_of
-from tests.support.doubles import recorded_metrics
+from tests.support.doubles import points, recorded_metrics
 from tests.support.drawing import examples
 
 # Inside a transaction nothing is kept.
 pytestmark = pytest.mark.django_db(transaction=True)
 
+FACT = "Orsolya Quill built the lighthouse at Bavoke in 1874."
 NOTE = "The ferry to Orrin leaves at noon, and it takes nine people and one cart."
 
 
@@ -60,17 +57,6 @@ def ask(question: str = LIGHTHOUSE_QUESTION, **fields: Any) -> AnsweredQuestion:
 
 def is_repeated(answered: AnsweredQuestion) -> bool:
     return [step["name"] for step in answered.steps] == ["cache"]
-
-
-def on_another_connection(act: Callable[[], object]) -> object:
-    def and_close() -> object:
-        try:
-            return act()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(bind_principal(and_close)).result(timeout=30)
 
 
 def test_a_repeated_answer_says_the_same_and_is_kept_as_one_of_its_own(ingest: Ingest) -> None:
@@ -274,8 +260,7 @@ def test_an_answer_of_a_language_model_is_repeated_unless_it_failed(
     ingest: Ingest, settings: Any, behaviour: Behaviour, *, repeated: bool
 ) -> None:
     ingest(LIGHTHOUSE)
-    with chat_server(behaviour) as server:
-        configure(settings, server)
+    with language_model(settings, behaviour) as server:
         first = ask()
         asked_count = len(server.calls)
         again = ask()

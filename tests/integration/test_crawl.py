@@ -33,11 +33,8 @@ ALL = {"/", "/a", "/b"}
 
 
 @pytest.fixture
-def site(settings: Any) -> Iterator[Site]:
+def site(fetching: None) -> Iterator[Site]:
     """Three pages that lead to each other, and to what is not of the site."""
-    settings.PKB_FETCH, settings.PKB_FETCH_HOSTS = "http", {"localhost"}
-    settings.PKB_CRAWL_DELAY_S = 0
-    settings.PKB_TOKEN_VECTORS = "off"
     with serving() as site:
         elsewhere = ("https://other.example/", "mailto:a@b.example", "/logo.png", "javascript:x()")
         site.has("/", page("Coast", COAST, "/a", "b#top", "/b?utm_source=mail", *elsewhere))

@@ -32,10 +32,7 @@ FORBIDDEN = (
 
 
 @pytest.fixture
-def site(settings: Any) -> Iterator[Site]:
-    settings.PKB_FETCH, settings.PKB_FETCH_HOSTS = "http", {"localhost"}
-    settings.PKB_CRAWL_DELAY_S = 0
-    settings.PKB_TOKEN_VECTORS = "off"
+def site(fetching: None) -> Iterator[Site]:
     with serving() as site:
         yield site
 

@@ -1,6 +1,5 @@
 """What is written while a document is deleted: whoever comes last, no word of it stays."""
 
-from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -14,17 +13,10 @@ from corpus.jobs.leases import end_item
 from corpus.models import Collection, Document, IdempotentRequest, Job, JobItem, TermCount
 from qa.answer_store import record_answer
 from qa.models import Answer
-from qa.types import Answer as GivenAnswer
 from tests.support.database import held_up, places_of
-from tests.support.documents import COAST, LIGHTHOUSE, SHORT_ANSWER, Ingest
+from tests.support.documents import LIGHTHOUSE, Ingest, answer_from
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def answer_from(document_id: str, chunk_id: str) -> GivenAnswer:
-    passage = replace(COAST, document_id=document_id, chunk_id=chunk_id)
-    (citation,) = SHORT_ANSWER.citations
-    return replace(SHORT_ANSWER, citations=(replace(citation, passage=passage),))
 
 
 def test_an_answer_that_is_kept_first_is_found_by_the_deletion(

@@ -29,11 +29,9 @@ from tests.histories.texts import (
     hash_of,
     write_version,
 )
-from tests.integration.test_answer_cache import on_another_connection
-from tests.integration.test_erasure_races import answer_from
 from tests.support.client import Api
-from tests.support.database import held_up
-from tests.support.documents import ingest_text_of
+from tests.support.database import held_up, on_another_connection
+from tests.support.documents import answer_from, ingest_text_of
 from web.views import document_pages
 
 pytestmark = pytest.mark.django_db(transaction=True)

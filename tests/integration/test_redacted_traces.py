@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.test_startup import run
-from tests.support.processes import own_database
+from tests.support.processes import own_database, run_python
 
 pytestmark = pytest.mark.slow
 
@@ -43,7 +42,7 @@ def test_no_query_string_and_no_message_is_exported(
 ) -> None:
     name = f"test_traces_{os.getpid()}"
     with django_db_blocker.unblock(), own_database(name) as database:
-        done = run(
+        done = run_python(
             "-c",
             PROGRAM,
             DATABASE_URL=database,

@@ -18,7 +18,6 @@ from corpus.postgres import snapshot as module
 from corpus.postgres import standby as standby_module
 from corpus.postgres.snapshot import count_reads, read_in_snapshot
 from corpus.postgres.standby import REPLICA, Reason, check_standby, read_position
-from corpus.vector_index import ensure_vector_index
 from pkb.databases import replica_settings
 from pkb.postgres import APPLICATION, OWNER
 from pkb.postgres.external.base import DatabaseWrapper
@@ -29,13 +28,10 @@ from qa.search.hybrid import HybridRetriever
 from qa.types import Query
 from tests.faults.clusters import ask, cluster_in, reachable_directory, wait_until
 from tests.support.documents import LIGHTHOUSE, ingest_text_of
+from tests.support.doubles import embed_by_hashing, hash_collections
 from tests.support.processes import template
 from tests.support.standby import DATABASE, at, programs_of, standby_of, url_of
 
-HASHING = {
-    "BACKEND": "corpus.embedders.hashed_words.HashingEmbedder",
-    "OPTIONS": {"dimension": 64},
-}
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(configured.PKB_POSTGRES_DIR is None, reason="no programs of Postgres"),
@@ -70,14 +66,11 @@ def standby(
     servers: tuple[EmbeddedPostgres, EmbeddedPostgres], settings: Any, django_db_blocker: Any
 ) -> Iterator[EmbeddedPostgres]:
     """The standby that searches of this thread read, with one text."""
-    settings.PKB_EMBEDDERS = {"hashing-64": HASHING}
-    settings.PKB_EMBEDDING_MODEL = "hashing-64"
-    settings.PKB_RERANKER_MODEL = "none"
+    embed_by_hashing(settings)
     settings.PKB_REPLICA_WAIT_MS = 20_000
     module._Pause.ends = 0.0
     with django_db_blocker.unblock(), databases_of(*servers):
-        ensure_vector_index(model="hashing-64", dimension=64)
-        Collection.objects.update(embedding_model="hashing-64", dimension=64)
+        hash_collections()
         ingest_text_of(Collection.objects.get_named("default"))(LIGHTHOUSE)
         yield servers[1]
         Document.objects.all().delete()

@@ -2,8 +2,6 @@
 
 import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,7 @@ from django.core.management import CommandError, call_command
 
 from pkb.preload import question_models
 from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION
-from tests.support.processes import MODELS, own_database
+from tests.support.processes import MODELS, own_database, run_python
 
 pytestmark = pytest.mark.slow
 
@@ -44,26 +42,14 @@ UNASKED = (
 )
 
 
-def run(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=ROOT,
-        env={**os.environ, **env},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-
 def test_check_imports_no_model_library() -> None:
     program = (
         "import sys; from django.core.management import execute_from_command_line as run;"
-        "sys.argv = ['manage.py', 'check']; run(sys.argv);"
+        "sys.argv = ['manage.py', 'check']; run_python(sys.argv);"
         f"found = [name for name in {HEAVY} if name in sys.modules];"
         "sys.exit(f'imported: {found}' if found else 0)"
     )
-    done = run("-c", program, DJANGO_SETTINGS_MODULE="pkb.settings")
+    done = run_python("-c", program, DJANGO_SETTINGS_MODULE="pkb.settings")
     assert done.returncode == 0, done.stderr
 
 
@@ -80,8 +66,8 @@ import pkb.asgi
 from django.test import Client
 from corpus.access.principal import SYSTEM, acting_as
 with acting_as(SYSTEM):
-    run(["manage.py", "ingest", {str(tmp_path)!r}])
-    run(["manage.py", "ask", {LIGHTHOUSE_QUESTION!r}])
+    run_python(["manage.py", "ingest", {str(tmp_path)!r}])
+    run_python(["manage.py", "ask", {LIGHTHOUSE_QUESTION!r}])
     asked = {{"q": {LIGHTHOUSE_QUESTION!r}}}
     reply = Client().get("/answer", asked, headers={{"Host": "localhost"}})
     assert reply.json()["answerer"] == "extractive", reply.content
@@ -89,7 +75,7 @@ found = [name for name in {UNASKED} if name in sys.modules]
 sys.exit(f"imported: {{found}}" if found else 0)
 """
     with django_db_blocker.unblock(), own_database(f"test_startup_{os.getpid()}") as database:
-        done = run("-c", program, DATABASE_URL=database, PKB_MODEL_DIR=str(MODELS))
+        done = run_python("-c", program, DATABASE_URL=database, PKB_MODEL_DIR=str(MODELS))
     assert done.returncode == 0, done.stderr
     assert "[1] " in done.stdout
 
@@ -105,7 +91,7 @@ sys.exit(f"imported: {{found}}" if found else 0)
     ],
 )
 def test_a_wrong_setting_stops_the_start_with_one_line(name: str, value: str) -> None:
-    done = run("manage.py", "check", **{name: value})
+    done = run_python("manage.py", "check", **{name: value})
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert name in done.stderr
@@ -113,12 +99,12 @@ def test_a_wrong_setting_stops_the_start_with_one_line(name: str, value: str) ->
 
 def test_exported_models_are_kept_where_it_is_said(tmp_path: Path) -> None:
     show = "from django.conf import settings as s; print(s.PKB_RERANKERS, s.PKB_EMBEDDERS)"
-    done = run("manage.py", "shell", "--no-imports", "-c", show, PKB_MODEL_DIR=str(tmp_path))
+    done = run_python("manage.py", "shell", "--no-imports", "-c", show, PKB_MODEL_DIR=str(tmp_path))
     assert done.stdout.count(f"'cache_dir': '{tmp_path}'") >= 3, done.stderr
 
 
 def test_with_a_given_database_nothing_of_the_embedded_one_runs(tmp_path: Path) -> None:
-    done = run(
+    done = run_python(
         "manage.py",
         "check",
         "--database",
@@ -135,7 +121,7 @@ def test_commands_that_answer_do_not_start_with_what_would_fail(
     tmp_path: Path, command: list[str]
 ) -> None:
     missing = str(tmp_path / "none.json")
-    done = run("manage.py", *command, PKB_CALIBRATION=missing, PKB_LM="local:model")
+    done = run_python("manage.py", *command, PKB_CALIBRATION=missing, PKB_LM="local:model")
     assert done.returncode == 1
     assert f"(qa.E002) PKB_CALIBRATION: {missing} is no calibration" in done.stderr
     assert "(qa.E003) PKB_LM: 'local:model' is none of openai/..., ollama_chat/...." in done.stderr

@@ -8,8 +8,7 @@ from django.db import transaction
 from corpus.invariants import find_violations
 from corpus.models import ChunkTag, Collection, Document, DocumentCount, Tag
 from corpus.tags import merge_tags
-from tests.integration.test_answer_cache import on_another_connection
-from tests.support.database import held_up
+from tests.support.database import held_up, on_another_connection
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest
 
 pytestmark = pytest.mark.django_db(transaction=True)

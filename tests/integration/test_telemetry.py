@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION
-from tests.support.doubles import recorded_metrics
+from tests.support.doubles import points, recorded_metrics
 
 pytestmark = pytest.mark.django_db
 
@@ -53,17 +53,6 @@ def test_no_text_is_in_a_span(api: Api, spans: Any) -> None:
     api.get("/answer", {"q": LIGHTHOUSE_QUESTION})
     for span in spans.get_finished_spans():
         assert "Bavoke" not in f"{span.name} {dict(span.attributes)} {list(span.events)}"
-
-
-def points() -> dict[str, Any]:
-    found = recorded_metrics().get_metrics_data()
-    assert found is not None
-    return {
-        metric.name: list(metric.data.data_points)
-        for resource in found.resource_metrics
-        for scope in resource.scope_metrics
-        for metric in scope.metrics
-    }
 
 
 def test_requests_are_counted_and_timed_by_route_and_model(api: Api) -> None:

@@ -293,6 +293,24 @@ def openai(server: ChatServer, **options: Any) -> LMAnswerer:
     return LMAnswerer("openai/m", api_base=f"{server.root}/v1", api_key=KEY, **options)
 
 
+def use_language_model(settings: Any, server: ChatServer, **options: Any) -> None:
+    """Have answers written by the model of this server."""
+    at = {"model": "openai/m", "api_base": f"{server.root}/v1", "api_key": "sk-x"}
+    answerer = {
+        "BACKEND": "qa.answerers.dspy_program.LMAnswerer",
+        "OPTIONS": {**at, "timeout_s": 10.0, **options},
+    }
+    settings.PKB_ANSWERERS = {**settings.PKB_ANSWERERS, "default": answerer}
+
+
+@contextmanager
+def language_model(settings: Any, behaviour: Behaviour, **options: Any) -> Iterator[ChatServer]:
+    """Have answers written by a model that behaves so, until the block ends."""
+    with chat_server(behaviour) as server:
+        use_language_model(settings, server, **options)
+        yield server
+
+
 TALL = "The tower is 330 metres tall."
 GOOD = answers(statement(TALL, "S1.1"))
 

@@ -56,21 +56,31 @@ def fingerprint() -> dict[str, str]:
 @contextmanager
 def held_up(act: Callable[[], object]) -> Iterator[None]:
     """Run ``act`` on another connection until it waits for what the block did; then commit."""
-
-    def act_elsewhere() -> None:
-        try:
-            act()
-        finally:
-            connection.close()
-
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
             yield
-            begun = pool.submit(bind_principal(act_elsewhere))
+            begun = pool.submit(_and_close(act))
             while not _someone_waits():
                 assert not begun.done()
                 sleep(POLL_S)
         begun.result()
+
+
+def on_another_connection(act: Callable[[], object]) -> object:
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(_and_close(act)).result(timeout=30)
+
+
+def _and_close(act: Callable[[], object]) -> Callable[[], object]:
+    """Return what acts for the same principal, and leaves its thread no connection."""
+
+    def acting() -> object:
+        try:
+            return act()
+        finally:
+            connection.close()
+
+    return bind_principal(acting)
 
 
 def _someone_waits() -> bool:

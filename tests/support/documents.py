@@ -144,3 +144,9 @@ def answered(answer: Answer) -> AnsweredQuestion:
 def record_of(answer: Answer) -> AnswerRecord:
     """An answer as interfaces show it."""
     return new_answer_record(answered(answer))
+
+
+def answer_from(document_id: str, chunk_id: str) -> Answer:
+    passage = replace(COAST, document_id=document_id, chunk_id=chunk_id)
+    (citation,) = SHORT_ANSWER.citations
+    return replace(SHORT_ANSWER, citations=(replace(citation, passage=passage),))

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 from opentelemetry import metrics, trace
 from opentelemetry.sdk.metrics import MeterProvider
@@ -10,7 +11,16 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from corpus.models import Collection
+from corpus.vector_index import ensure_vector_index
 from qa.types import Passage, Reading
+
+# Words hashed into vectors: an embedder that needs no file.
+HASHING_MODEL, HASHING_DIMENSION = "hashing-64", 64
+HASHING = {
+    "BACKEND": "corpus.embedders.hashed_words.HashingEmbedder",
+    "OPTIONS": {"dimension": HASHING_DIMENSION},
+}
 
 
 def read_as(
@@ -46,3 +56,27 @@ def recorded_metrics() -> InMemoryMetricReader:
     reader = InMemoryMetricReader()
     metrics.set_meter_provider(MeterProvider(metric_readers=[reader]))
     return reader
+
+
+def points() -> dict[str, Any]:
+    found = recorded_metrics().get_metrics_data()
+    assert found is not None
+    return {
+        metric.name: list(metric.data.data_points)
+        for resource in found.resource_metrics
+        for scope in resource.scope_metrics
+        for metric in scope.metrics
+    }
+
+
+def embed_by_hashing(settings: Any) -> None:
+    """Let the default model be one that needs no file, and rank by nothing else."""
+    settings.PKB_EMBEDDERS = {**settings.PKB_EMBEDDERS, HASHING_MODEL: HASHING}
+    settings.PKB_EMBEDDING_MODEL = HASHING_MODEL
+    settings.PKB_RERANKER_MODEL = "none"
+
+
+def hash_collections() -> None:
+    """Let all collections be of that model."""
+    ensure_vector_index(model=HASHING_MODEL, dimension=HASHING_DIMENSION)
+    Collection.objects.update(embedding_model=HASHING_MODEL, dimension=HASHING_DIMENSION)

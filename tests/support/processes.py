@@ -145,6 +145,18 @@ def finish(*arguments: str, database: str) -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
+def run_python(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
 def find_broken(database: str) -> list[str]:
     """Return what breaks a promise in a database, as ``verify`` tells it."""
     with connected_to(name_of(database)):

@@ -29,7 +29,6 @@ from corpus.models import (
     WatchedFolder,
 )
 from corpus.token_vectors import ranked_text
-from corpus.vector_index import ensure_vector_index
 from evaluation.models import Question
 from qa.models import Answer, ChatEvent, ChatStream, Citation, Message, Session
 from tests.support.documents import (
@@ -39,20 +38,15 @@ from tests.support.documents import (
     LIGHTHOUSE_QUESTION,
     ingest_text,
 )
+from tests.support.doubles import HASHING, HASHING_MODEL, hash_collections
 from tests.support.processes import connected_to, own_database
 
-MODEL = "hashing-64"
 LONG = "\n\n".join(
     f"# Tower {number}\n\n" + f"The tower of village {number} is old. " * 40 for number in range(3)
 )
 CHEAP = {
-    "PKB_EMBEDDERS": {
-        MODEL: {
-            "BACKEND": "corpus.embedders.hashed_words.HashingEmbedder",
-            "OPTIONS": {"dimension": 64},
-        }
-    },
-    "PKB_EMBEDDING_MODEL": MODEL,
+    "PKB_EMBEDDERS": {HASHING_MODEL: HASHING},
+    "PKB_EMBEDDING_MODEL": HASHING_MODEL,
     "PKB_KEEP_ORIGINALS": False,
     "PKB_TOKEN_VECTORS": "off",
 }
@@ -68,8 +62,8 @@ def installation(django_db_setup: None, django_db_blocker: Any) -> Iterator[None
         own_database(name),
         connected_to(name),
     ):
-        ensure_vector_index(model=MODEL, dimension=64)
-        Collection.objects.update(embedding_model=MODEL, dimension=64, chunk_size=100)
+        hash_collections()
+        Collection.objects.update(chunk_size=100)
         collection = Collection.objects.get_named(DEFAULT_COLLECTION)
         for title, text in {"Towers": LONG, "Coast": LIGHTHOUSE, "Bread": BAKERY}.items():
             attributes = Attributes(title=title, source_uri=f"https://a.org/{title}", tags=("old",))
@@ -122,7 +116,7 @@ def _keep_what_is_mirrored(collection: Collection) -> None:
     SitePage.objects.create(site=site, digest="0" * 64, address="https://a.org/b", depth=0)
     points = [{"chunk_id": str(Chunk.objects.all()[0].pk), "x": 0.5, "y": 1.0}]
     CollectionMap.objects.create(
-        collection=collection, model=MODEL, points=points, variance_share=0.5,
+        collection=collection, model=HASHING_MODEL, points=points, variance_share=0.5,
         computed_at=timezone.now(),
     )  # fmt: skip
 
