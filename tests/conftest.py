@@ -27,7 +27,7 @@ from tests.support import drawing
 from tests.support.client import Api
 from tests.support.documents import Ingest, ingest_text_of
 from tests.support.doubles import HASHING, HASHING_MODEL, hash_collections, recorded_spans
-from tests.support.processes import template
+from tests.support.processes import own_database, template
 
 pytest_plugins = ["tests.recordings.plugin"]
 
@@ -198,6 +198,20 @@ def fetching(settings: Any) -> None:
     settings.PKB_FETCH, settings.PKB_FETCH_HOSTS = "http", {"localhost"}
     settings.PKB_CRAWL_DELAY_S = 0
     settings.PKB_TOKEN_VECTORS = "off"
+
+
+@pytest.fixture
+def database(django_db_setup: None, django_db_blocker: Any) -> Iterator[str]:
+    """The address of a database for processes that a test starts; it reads there as well."""
+    with django_db_blocker.unblock(), own_database(f"test_own_{os.getpid()}") as url:
+        yield url
+
+
+@pytest.fixture
+def small_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let processes hash words: one that loads the models tries nothing more."""
+    monkeypatch.setenv("EMBEDDING_MODEL", HASHING_MODEL)
+    monkeypatch.setenv("PKB_TOKEN_VECTORS", "off")
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from corpus.models import Chunk
 from pkb.http.endpoint_lookup import list_operations
 from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE, Ingest
-from tests.support.processes import OTHERS, ROOT, wait_for_environment
+from tests.support.processes import ROOT, wait_for_environment
 
 PAGE = (ROOT / "docs" / "guides" / "clients.md").read_text()
 RECIPE = re.compile(r"^## ([^\n]+)\n(?:(?!^## ).)*?^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -44,8 +44,7 @@ def run_recipe(code_of: Callable[[str], str]) -> Run:
 
 @pytest.fixture
 def run_beside(code_of: Callable[[str], str], tmp_path: Path) -> RunBeside:
-    """Run a recipe with the packages of ``OTHERS``; returns what an expression then is, as JSON."""
-    wait_for_environment(OTHERS)
+    """Run a recipe with packages of its own; returns what an expression then is, as JSON."""
 
     def run(title: str, shown: str) -> Any:
         program = f"{code_of(title)}\nimport json\nprint(json.dumps({shown}))"
@@ -55,7 +54,7 @@ def run_beside(code_of: Callable[[str], str], tmp_path: Path) -> RunBeside:
 
 
 def in_others(program: str, *arguments: str, folder: Path) -> str:
-    command = [str(OTHERS / "bin" / program), *arguments]
+    command = [str(wait_for_environment("clients") / "bin" / program), *arguments]
     done = subprocess.run(
         command, check=False, cwd=folder, capture_output=True, text=True, timeout=120
     )

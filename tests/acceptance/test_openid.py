@@ -14,7 +14,7 @@ from django.test import Client
 from accounts.models import Event, Identity
 from accounts.openid.issuer import find_issuer
 from tests.support.openid_provider import CLIENT_ID, CLIENT_SECRET, Provider, provider_process
-from tests.support.processes import OTHERS, wait_for_environment
+from tests.support.processes import wait_for_environment
 
 # Slow: its package is not installed for a quick run.
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]
@@ -25,8 +25,7 @@ BEGIN = "/ui/login/openid"
 
 @pytest.fixture(scope="module")
 def provider_of_module() -> Iterator[Provider]:
-    wait_for_environment(OTHERS)
-    with provider_process(OTHERS / "bin" / "python") as provider:
+    with provider_process(wait_for_environment("clients") / "bin" / "python") as provider:
         yield provider
 
 

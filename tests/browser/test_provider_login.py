@@ -8,14 +8,14 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import chromium
 from tests.support.openid_provider import CLIENT_ID, CLIENT_SECRET, provider_process
-from tests.support.processes import OTHERS, wait_for_environment
+from tests.support.processes import wait_for_environment
 
 pytestmark = pytest.mark.slow
 
 
 def test_a_browser_logs_in_at_the_provider_and_out_again(live_server: Any, settings: Any) -> None:
-    wait_for_environment(OTHERS)
-    with provider_process(OTHERS / "bin" / "python") as provider, chromium() as browser:
+    python = wait_for_environment("clients") / "bin" / "python"
+    with provider_process(python) as provider, chromium() as browser:
         provider.knows("s-1", preferred_username="ida")
         settings.PKB_AUTH_REQUIRED = settings.PKB_OIDC_CREATE_USERS = True
         settings.PKB_OIDC_ISSUER = provider.issuer

@@ -6,8 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, TextIO
@@ -19,11 +18,11 @@ import psycopg
 from pkb.postgres import OWNER
 from pkb.postgres.server import EmbeddedPostgres
 from tests.support.ports import free_port, is_ready
+from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 READY_WITHIN_S = 300
 COMMAND_WITHIN_S = 600
-POLL_S = 0.05
 # Small models that need no file: what is stored and read is what matters here.
 SMALL_MODELS = {
     "EMBEDDING_MODEL": "hashing-64",
@@ -78,7 +77,7 @@ class Installation:
             self.revive_processes()
             return is_ready(self.url)
 
-        wait_until(is_ready_again, within_s=READY_WITHIN_S, what="/ready answers 200")
+        wait_until(is_ready_again, timeout_s=READY_WITHIN_S, what="/ready answers 200")
 
     def revive_processes(self) -> None:
         """Start the server and the worker where they do not run."""
@@ -206,15 +205,3 @@ def own_folder() -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def wait_until(is_so: Callable[[], bool], *, within_s: float, what: str) -> None:
-    """Wait for what must come.
-
-    Raises:
-        AssertionError: It did not.
-    """
-    deadline = time.monotonic() + within_s
-    while not is_so():
-        assert time.monotonic() < deadline, f"not within {within_s:.0f} s: {what}"
-        time.sleep(POLL_S)

@@ -9,8 +9,9 @@ from random import Random
 import httpx
 import psycopg
 
-from tests.campaign.installation import Installation, wait_until
+from tests.campaign.installation import Installation
 from tests.campaign.ledger import Ledger, find_mark
+from tests.support.waiting import wait_until
 
 # Minutes on a busy machine; a job that is stuck stays so.
 JOBS_WITHIN_S = 300
@@ -62,7 +63,7 @@ class Round:
     def settle_jobs(self) -> None:
         """Wait until no job is under way; one that stays so is a failure."""
         try:
-            wait_until(self._are_jobs_ended, within_s=JOBS_WITHIN_S, what="all jobs end")
+            wait_until(self._are_jobs_ended, timeout_s=JOBS_WITHIN_S, what="all jobs end")
         except AssertionError as error:
             self.failures.append(str(error))
 

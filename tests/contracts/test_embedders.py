@@ -97,7 +97,6 @@ class TestEveryEmbedder:
 
     def test_query_is_one_unit_vector(self, embedder: Embedder) -> None:
         vector = embedder.embed_query("How long do refunds take?")
-
         assert vector.shape == (embedder.dimension,)
         assert vector.dtype == np.float32
         assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
@@ -112,7 +111,6 @@ class TestEveryEmbedder:
     ) -> None:
         backwards = embedder.embed_passages(TEXTS[::-1])[::-1]
         alone = np.stack([embedder.embed_passages([text])[0] for text in TEXTS])
-
         np.testing.assert_allclose(backwards, embedded, atol=2e-6)
         np.testing.assert_allclose(alone, embedded, atol=2e-6)
 
@@ -125,7 +123,6 @@ class TestEveryEmbedder:
         full = "stone " * embedder.max_tokens
         shorter = "stone " * (embedder.max_tokens - 1) + "river"
         vectors = embedder.embed_passages([full, full + "river " * 50, shorter])
-
         assert embedder.count_tokens([full]) == [embedder.max_tokens]
         np.testing.assert_allclose(vectors[1], vectors[0], atol=2e-6)
         assert np.abs(vectors[2] - vectors[0]).max() > 1e-4
@@ -139,14 +136,11 @@ class TestEveryEmbedder:
     def test_token_spans_leave_no_letter_out(self, embedder: Embedder) -> None:
         text = "Zürich naïve 東京 \U0001f600 refunds, 42!"
         covered = {i for start, end in embedder.token_spans(text) for i in range(start, end)}
-
         assert {i for i, char in enumerate(text) if char.isalnum()} <= covered
 
     def test_token_spans_count_characters_not_bytes(self, embedder: Embedder) -> None:
         text = "\U0001f600 日本 é \U0001f468‍\U0001f469 end"
-
         start, end = embedder.token_spans(text)[-1]
-
         assert text[start:end] == "end"
 
     def test_token_count_is_number_of_spans(self, embedder: Embedder) -> None:
@@ -176,7 +170,6 @@ class TestEveryEmbedder:
         passages = embedder.embed_passages(
             ["Refunds are paid within ten days.", "Bananas are a yellow fruit."]
         )
-
         relevant, irrelevant = passages @ query
         assert relevant > irrelevant
 
@@ -184,10 +177,8 @@ class TestEveryEmbedder:
     @pytest.mark.no_cover  # docs/testing.md
     def test_first_use_by_many_threads_loads_once(self, key: str) -> None:
         fresh = EMBEDDERS[key]()
-
         with ThreadPoolExecutor(8) as pool:
             vectors = list(pool.map(fresh.embed_query, ["stone"] * 8))
-
         assert fresh.is_loaded
         assert all(np.array_equal(vector, vectors[0]) for vector in vectors)
 
@@ -196,7 +187,6 @@ class TestOnnxEmbedder:
     @pytest.mark.parametrize("key", ["minilm-onnx", "bge-onnx"])
     def test_facts_need_no_weights(self, key: str) -> None:
         fresh = EMBEDDERS[key]()
-
         assert fresh.dimension == 384
         assert fresh.max_tokens == {"minilm-onnx": 254, "bge-onnx": 510}[key]
         assert not fresh.is_loaded
@@ -204,13 +194,11 @@ class TestOnnxEmbedder:
     def test_vectors_equal_those_of_torch(self) -> None:
         texts = [*TEXTS, *(" ".join(["lorem ipsum 東京"] * n) for n in range(1, 60, 7))]
         onnx, torch = (_built(key).embed_passages(texts) for key in ("minilm-onnx", "minilm-torch"))
-
         assert (onnx * torch).sum(axis=1).min() >= 0.9999
 
     def test_query_prefix_is_put_before_queries_only(self) -> None:
         plain = _built("bge-onnx")
         prefixed = OnnxEmbedder("bge-small-en-v1.5", CACHE, query_prefix="Find: ", threads=1)
-
         np.testing.assert_array_equal(
             prefixed.embed_query("stone"), plain.embed_query("Find: stone")
         )
@@ -222,7 +210,6 @@ class TestOnnxEmbedder:
         """Its package leaves the pooling out; mean pooling would be another vector."""
         mean = OnnxEmbedder("bge-small-en-v1.5", CACHE, pooling="mean", threads=1)
         cls = OnnxEmbedder("bge-small-en-v1.5", CACHE, pooling="cls", threads=1)
-
         np.testing.assert_array_equal(
             cls.embed_query("stone"), _built("bge-onnx").embed_query("stone")
         )
@@ -232,26 +219,8 @@ class TestOnnxEmbedder:
         assert OnnxEmbedder("all-MiniLM-L6-v2", CACHE).name == "all-MiniLM-L6-v2"
         assert OnnxEmbedder("all-MiniLM-L6-v2", CACHE, name="mine").name == "mine"
 
-    def test_serving_imports_no_torch(self) -> None:
-        _built("minilm-onnx").load()  # the export is there
-        program = f"""
-import sys
-from corpus.embedders.onnx import OnnxEmbedder
-assert not {{"onnxruntime", "tokenizers"}} & set(sys.modules), "heavy imports before the first use"
-embedder = OnnxEmbedder("all-MiniLM-L6-v2", {CACHE!r})
-embedder.embed_passages(["stone"]), embedder.token_spans("stone")
-heavy = {{"torch", "transformers", "sentence_transformers", "onnx", "onnxscript"}}
-assert not heavy & set(sys.modules), heavy & set(sys.modules)
-"""
-        done = subprocess.run(
-            [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
-        )
-
-        assert done.returncode == 0, done.stderr
-
     def test_a_quantized_graph_is_near_the_exact_one(self) -> None:
         exact, quantized = (_embedded(key) for key in ("minilm-onnx", "minilm-int8"))
-
         assert (exact * quantized).sum(axis=1).min() > 0.97
 
 
@@ -260,7 +229,6 @@ class TestConcatenatedEmbedder:
         parts = [(get_embedder(name), weight) for name, weight in WEIGHTS.items()]
         left, right = "Who built the lighthouse?", "It was built by Orsolya Quill."
         both = _built("both")
-
         assert both.dimension == 768
         assert both.max_tokens == 254
         assert both.embed_query(left) @ both.embed_query(right) == pytest.approx(
@@ -274,24 +242,16 @@ class TestSentenceTransformerEmbedder:
         with pytest.raises(BackendError, match="does not load"):
             SentenceTransformerEmbedder(str(tmp_path)).load()
 
-    def test_importing_it_loads_no_torch(self) -> None:
-        program = (
-            "import sys, corpus.embedders.sentence_transformer; assert 'torch' not in sys.modules"
-        )
-        subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
-
 
 class TestHashingEmbedder:
     @pytest.mark.parametrize("dimension", [1, 3, 384, 4000])
     def test_any_dimension_gives_unit_vectors(self, dimension: int) -> None:
         vectors = HashingEmbedder(dimension).embed_passages(TEXTS)
-
         assert vectors.shape == (len(TEXTS), dimension)
         np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
 
     def test_words_are_compared_without_case(self) -> None:
         embedder = HashingEmbedder(64)
-
         assert embedder.embed_query("Stone RIVER") @ embedder.embed_query("stone river") > 0.999
 
     def test_vectors_are_the_same_in_every_process(self) -> None:
@@ -303,7 +263,6 @@ class TestHashingEmbedder:
         done = subprocess.run(
             [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
         )
-
         assert done.stdout.strip() == str(vector.tolist())
 
 
@@ -314,16 +273,12 @@ class TestTokenSpans:
     )
     def test_word_by_word_equals_whole(self, text: str) -> None:
         tokenizer = _tokenizer()
-
         whole = tokenizer.encode(text, add_special_tokens=False).offsets
-
         assert find_token_spans(tokenizer, text) == whole
 
     def test_blocks_join_without_a_seam(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("corpus.embedders.tokens._BLOCK_CHARS", 50)
         tokenizer = _tokenizer()
         text = " ".join(TEXTS) * 3
-
         whole = tokenizer.encode(text, add_special_tokens=False).offsets
-
         assert find_token_spans(tokenizer, text) == whole

@@ -6,8 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import pytest
 
 from pkb.postgres import OWNER
 from pkb.postgres.server import EmbeddedPostgres
+from tests.support.waiting import wait_until
 
 REPOSITORY = Path(__file__).parents[2]
 IS_ROOT = os.geteuid() == 0
@@ -131,13 +131,6 @@ def kill_postmaster(server: EmbeddedPostgres) -> int:
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: server.pid is None)
     return pid
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.005)
 
 
 def ended(pid: int) -> bool:

@@ -1,7 +1,6 @@
 """A client that leaves, a model that fails, a database that goes: a chat ends, and says so."""
 
 import json
-import os
 import re
 import urllib.request
 from collections.abc import Iterator
@@ -17,20 +16,13 @@ from tests.support.ports import is_ready
 from tests.support.processes import (
     administering,
     end_sessions,
-    own_database,
+    name_of,
     read,
     served,
-    wait_until,
 )
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def database(django_db_setup: None, django_db_blocker: pytest.FixtureDef[None]) -> Iterator[str]:
-    name = f"test_chat_{os.getpid()}"
-    with django_db_blocker.unblock(), own_database(name) as url:  # type: ignore[attr-defined]
-        yield url
 
 
 def post(address: str, path: str, **body: Any) -> Any:
@@ -81,7 +73,7 @@ def leave_while_the_model_thinks(database: str, address: str, lm: ChatServer) ->
 def lose_the_database_while_the_model_thinks(database: str, address: str, lm: ChatServer) -> None:
     response = post(address, "/chat", question=LIGHTHOUSE_QUESTION)
     wait_until(lambda: len(lm.calls) == 2)
-    name = f"test_chat_{os.getpid()}"
+    name = name_of(database)
     with administering() as admin:
         admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false".encode())
         end_sessions(admin, name)

@@ -13,8 +13,9 @@ from corpus.jobs.run import run_job_slice
 from corpus.models import Collection, Document
 from corpus.sites import SiteLimits, add_site, refresh_site
 from tests.support.documents import LIGHTHOUSE
-from tests.support.processes import database_url, manage, wait_until
+from tests.support.processes import database_url, manage
 from tests.support.site_server import Handler, page, serving
+from tests.support.waiting import wait_until
 
 PATHS = ["/", *(f"/{number}" for number in range(6))]
 

@@ -1,31 +1,17 @@
 """Kill -9 an ingest at three points: nothing half is left, and a second run completes it."""
 
-import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.documents import long_text
-from tests.support.processes import find_broken, finish, manage, own_database, read
+from tests.support.processes import find_broken, finish, manage, read
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("small_models")]
 
 KILL_COUNT = 3
 DOCUMENT_COUNT = 12
-
-
-@pytest.fixture
-def database(
-    django_db_setup: None, django_db_blocker: Any, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[str]:
-    # Each process would load the models, and tries nothing more with them.
-    monkeypatch.setenv("EMBEDDING_MODEL", "hashing-64")
-    monkeypatch.setenv("PKB_TOKEN_VECTORS", "off")
-    with django_db_blocker.unblock(), own_database(f"test_kill_ingest_{os.getpid()}") as url:
-        yield url
 
 
 def test_an_ingest_killed_at_three_points_leaves_no_half_document(

@@ -1,34 +1,21 @@
 """Kill -9 what builds a collection's new vectors: nothing is lost, nothing is made twice."""
 
 import json
-import os
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.documents import long_text
-from tests.support.processes import find_broken, finish, manage, own_database, read, wait_until
+from tests.support.processes import find_broken, finish, manage, read
+from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("small_models")]
 
 DOCUMENT_COUNT = 30
 OLD, NEW = "hashing-64", "hashing-96"
 REEMBED = ["reembed", "--model", NEW, "--json"]
-
-
-@pytest.fixture
-def database(
-    django_db_setup: None,
-    django_db_blocker: pytest.FixtureDef[None],
-    monkeypatch: pytest.MonkeyPatch,
-) -> Iterator[str]:
-    name = f"test_reembed_{os.getpid()}"
-    monkeypatch.setenv("EMBEDDING_MODEL", OLD)  # every process of this test inherits it
-    with django_db_blocker.unblock(), own_database(name) as url:  # type: ignore[attr-defined]
-        yield url
 
 
 @pytest.fixture

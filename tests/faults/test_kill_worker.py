@@ -1,10 +1,8 @@
 """Kill -9 and stop the processes that bring files in: nothing is lost, nothing comes twice."""
 
 import json
-import os
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,30 +18,14 @@ from tests.support.processes import (
     finish,
     manage,
     name_of,
-    own_database,
     read,
-    wait_until,
 )
+from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("small_models")]
 
 FILE_COUNT = 40
 KILL_COUNT = examples(2)
-
-
-@pytest.fixture
-def database(
-    django_db_setup: None,
-    django_db_blocker: pytest.FixtureDef[None],
-    monkeypatch: pytest.MonkeyPatch,
-) -> Iterator[str]:
-    # Every process of these tests inherits it: what is tried here is how files are claimed,
-    # stored and given up, and a dozen processes that load the large model try nothing more.
-    monkeypatch.setenv("EMBEDDING_MODEL", "hashing-64")
-    monkeypatch.setenv("PKB_TOKEN_VECTORS", "off")
-    name = f"test_workers_{os.getpid()}"
-    with django_db_blocker.unblock(), own_database(name) as url:  # type: ignore[attr-defined]
-        yield url
 
 
 @pytest.fixture

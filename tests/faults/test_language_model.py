@@ -40,6 +40,8 @@ from tests.support.chat_server import (
 
 pytestmark = pytest.mark.slow
 
+# What a server is waited for that does not answer.
+WAIT_S = 0.3
 HALF = written(statement(TALL, "S1.1"), statement("It st", "S1.1")).removesuffix('"}]}')
 
 FAILURES = {
@@ -100,7 +102,7 @@ FAILURES = {
 def test_failure_is_one_line_without_the_key(name: str, caplog: pytest.LogCaptureFixture) -> None:
     behaviour, kind, reason = FAILURES[name]
     caplog.set_level(logging.DEBUG)
-    timeout_s = 1 if "in time" in reason else 60
+    timeout_s = WAIT_S if "in time" in reason else 60
     with chat_server(behaviour) as server, pytest.raises(BackendError) as caught:
         openai(server, timeout_s=timeout_s).answer(QUERY, PASSAGES)
     assert type(caught.value) is kind
@@ -124,7 +126,7 @@ def test_a_stream_that_breaks_off_is_heard_up_to_its_last_whole_statement() -> N
 @pytest.mark.parametrize("name", FAILURES)
 def test_a_check_that_fails_is_one_line_without_the_key(name: str) -> None:
     with chat_server(FAILURES[name][0]) as server, pytest.raises(BackendError) as caught:
-        openai(server, timeout_s=1).check(QUESTION, [Claim(TALL, PASSAGES[0].text)])
+        openai(server, timeout_s=WAIT_S).check(QUESTION, [Claim(TALL, PASSAGES[0].text)])
     message = str(caught.value)
     assert message.startswith("The language model openai/m ")
     assert "\n" not in message

@@ -34,8 +34,8 @@ from tests.faults.clusters import (
     name_in_pid_files,
     only_linux,
     postmaster,
-    wait_until,
 )
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

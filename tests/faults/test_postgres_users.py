@@ -26,8 +26,8 @@ from tests.faults.clusters import (
     kill_postmaster,
     only_root,
     postmaster,
-    wait_until,
 )
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 

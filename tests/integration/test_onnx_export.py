@@ -86,11 +86,9 @@ def test_killed_export_leaves_nothing_half_and_the_next_is_made_once(
     os.kill(killed.pid, signal.SIGKILL)
     killed.wait(10)
     assert not graph.exists()
-
     embedders = [OnnxEmbedder(str(tiny_model), str(tmp_path), pooling="mean") for _ in range(2)]
     with ThreadPoolExecutor(2) as pool:
         vectors = list(pool.map(lambda e: e.embed_query("stone"), embedders))
-
     assert list(tmp_path.iterdir()) == [graph.parent]
     assert sorted(path.name for path in graph.parent.iterdir()) == ["lock", "model.onnx"]
     assert all(np.array_equal(vector, vectors[0]) for vector in vectors)
@@ -100,7 +98,6 @@ def test_second_export_keeps_the_first(tiny_model: Path, tmp_path: Path) -> None
     graph = tmp_path / "export" / "model.onnx"
     graph.parent.mkdir()
     graph.write_bytes(b"kept")
-
     onnx_export.export(tiny_model, graph)
     assert graph.read_bytes() == b"kept"
 
@@ -112,7 +109,6 @@ def test_graph_that_differs_is_refused(
 ) -> None:
     monkeypatch.setattr(onnx_export, "MIN_COSINE", 1.1)
     graph = tmp_path / "export" / "model.onnx"
-
     with pytest.raises(BackendError, match="differs"):
         onnx_export.export(tiny_model, graph)
     assert not graph.exists()
@@ -124,11 +120,9 @@ def test_other_weights_are_exported_anew(tiny_model: Path, tmp_path: Path) -> No
     (first / "model.safetensors").write_bytes(b"1")
     (first / "config.json").write_text("{}")
     before = onnx_export._digest(first)
-
     (first / "model.safetensors").write_bytes(b"2")
     after_weights = onnx_export._digest(first)
     (first / "config.json").write_text(json.dumps({"hidden_act": "relu"}))
-
     assert len({before, after_weights, onnx_export._digest(first)}) == 3
 
 
@@ -138,6 +132,5 @@ def test_broken_weights_are_a_backend_error(tiny_model: Path, tmp_path: Path) ->
     for name in ("config.json", "tokenizer.json"):
         (broken / name).write_bytes((tiny_model / name).read_bytes())
     (broken / "model.safetensors").write_bytes(b"no weights")
-
     with pytest.raises(BackendError, match="export of"):
         OnnxEmbedder(str(broken), str(tmp_path / "cache"), pooling="mean").load()

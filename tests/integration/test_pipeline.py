@@ -1,8 +1,6 @@
 """The Kubeflow pipeline: compiled, and run whole by kfp's own local runner."""
 
 import json
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -12,7 +10,7 @@ from django.core.management import CommandError, call_command
 
 from pkb.management.commands import pipeline
 from tests.support.documents import BAKERY, LIGHTHOUSE
-from tests.support.processes import ROOT, manage, own_database, read, wait_for_environment
+from tests.support.processes import manage, read, wait_for_environment
 
 pytestmark = pytest.mark.slow
 
@@ -22,17 +20,7 @@ TIMEOUT_S = 280
 
 @pytest.fixture(scope="module", autouse=True)
 def kfp() -> None:
-    """Wait for kfp, which ``scripts/test`` installs while other tests run."""
-    wait_for_environment(ROOT / ".venv-pipelines")
-
-
-@pytest.fixture
-def database(django_db_setup: None, django_db_blocker: pytest.FixtureDef[None]) -> Iterator[str]:
-    with (
-        django_db_blocker.unblock(),  # type: ignore[attr-defined]
-        own_database(f"test_pipeline_{os.getpid()}") as url,
-    ):
-        yield url
+    wait_for_environment("pipelines")
 
 
 def finish(*arguments: str, database: str, home: Path) -> tuple[int, str]:

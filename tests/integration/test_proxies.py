@@ -19,7 +19,7 @@ import pytest
 from pkb.env import Env
 from tests.support.certificates import write_certificate
 from tests.support.ports import free_port
-from tests.support.processes import wait_until
+from tests.support.waiting import wait_until
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 NGINX = (DEPLOY / "nginx" / "pkb.conf").read_text()

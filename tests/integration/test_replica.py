@@ -26,11 +26,12 @@ from pkb.status.service_status import read_state
 from pkb.status.view import ServiceStatus
 from qa.search.hybrid import HybridRetriever
 from qa.types import Query
-from tests.faults.clusters import ask, cluster_in, reachable_directory, wait_until
+from tests.faults.clusters import ask, cluster_in, reachable_directory
 from tests.support.documents import LIGHTHOUSE, ingest_text_of
 from tests.support.doubles import embed_by_hashing, hash_collections
 from tests.support.processes import template
 from tests.support.standby import DATABASE, at, programs_of, standby_of, url_of
+from tests.support.waiting import wait_until
 
 pytestmark = [
     pytest.mark.slow,

@@ -21,7 +21,7 @@ from corpus.vector_index import (
     vector_index_name,
 )
 from tests.support.documents import BAKERY, LIGHTHOUSE, ingest_text_of
-from tests.support.processes import wait_until
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.django_db
 

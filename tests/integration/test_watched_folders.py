@@ -19,7 +19,7 @@ from corpus.watched import changes, watcher
 from corpus.watched.folders import is_watcher_running, unwatch_folder, watch_folder
 from corpus.watched.watcher import watch_in_background
 from tests.support.documents import BAKERY, LIGHTHOUSE
-from tests.support.processes import wait_until
+from tests.support.waiting import wait_until
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from pkb.databases import choose_postgres_dir
 from tests.support.ports import free_port, is_ready
+from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 READY_WITHIN_S = 180
@@ -47,7 +47,7 @@ def own_service(**environment: str) -> Iterator[OwnService]:
         environment: Settings.
 
     Raises:
-        SystemExit: It does not become ready.
+        AssertionError: It does not become ready.
     """
     with tempfile.TemporaryDirectory(prefix="pkb-own-") as folder:
         inbox, data, log = (Path(folder, name) for name in ("inbox", "data", "server.log"))
@@ -67,7 +67,7 @@ def own_service(**environment: str) -> Iterator[OwnService]:
             server = subprocess.Popen([*manage, "serve"], env=env, stdout=output, stderr=output)
             try:
                 url = f"http://127.0.0.1:{port}"
-                wait_until_ready(url)
+                wait_until(lambda: is_ready(url), timeout_s=READY_WITHIN_S, what=f"{url} is ready")
                 yield OwnService(url, Path("/proc", str(server.pid)), inbox, data, log, env)
             finally:
                 server.send_signal(signal.SIGTERM)
@@ -76,12 +76,3 @@ def own_service(**environment: str) -> Iterator[OwnService]:
                 subprocess.run(stop, env=env, check=False, capture_output=True)
                 # For root it is not in the data folder.
                 shutil.rmtree(choose_postgres_dir(data), ignore_errors=True)
-
-
-def wait_until_ready(url: str) -> None:
-    deadline = time.monotonic() + READY_WITHIN_S
-    while time.monotonic() < deadline:
-        if is_ready(url):
-            return
-        time.sleep(0.2)
-    raise SystemExit(f"{url} is not ready after {READY_WITHIN_S} s")

@@ -4,8 +4,7 @@ import os
 import re
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -19,6 +18,7 @@ from django.db import DEFAULT_DB_ALIAS, connection, connections
 
 from corpus.invariants import find_violations
 from tests.support.ports import free_port, is_ready
+from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 # Shared with data folders of their own: what is in it is named by the weights it was made of.
@@ -26,8 +26,6 @@ MODELS = Path(settings.DATA_DIR) / "models"
 # The role that processes connect as, and beside it the owner's, which the tests are.
 SERVING = {key: connection.settings_dict.get(key, "") for key in ("USER", "PASSWORD")}
 OWNER = SERVING | connection.settings_dict.get("OWNER", {})
-# Packages that want others than the service does, in an environment of their own.
-OTHERS = ROOT / ".venv-clients"
 # Where a service says that its pages are.
 PAGES = "https://kb.localhost"
 
@@ -167,18 +165,15 @@ def name_of(database: str) -> str:
     return urlsplit(database).path.removeprefix("/")
 
 
-def wait_until(is_so: Callable[[], bool], *, timeout_s: float = 120) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not is_so():
-        assert time.monotonic() < deadline, "it did not come to be"
-        time.sleep(0.05)
+def wait_for_environment(name: str) -> Path:
+    """Wait for packages that ``scripts/test`` installs while other tests run; returns where.
 
-
-def wait_for_environment(environment: Path) -> None:
-    """Wait for what ``scripts/test`` installs while other tests run."""
-    wanted = (ROOT / "uv.lock").read_bytes()
-    installed = environment / "uv.lock"
+    They want others than the service does.
+    """
+    folder = ROOT / f".venv-{name}"
+    installed, wanted = folder / "uv.lock", (ROOT / "uv.lock").read_bytes()
     wait_until(lambda: installed.is_file() and installed.read_bytes() == wanted, timeout_s=240)
+    return folder
 
 
 def read(database: str, query: str) -> list[tuple[object, ...]]:

@@ -24,7 +24,6 @@ def asked(text: str, answer: str, doc_id: str, *, is_answerable: bool = True) ->
 def test_an_answer_is_marked_where_it_stands() -> None:
     (row, *_) = rows_of(asked("What does item 150 cost?", "150 euros", "d3"))
     ((start, end),) = row.spans or ()
-
     assert row.is_answered
     assert row.passage[start:end] == "150 euros"
     assert "Item 150 costs 150 euros." in row.passage
@@ -50,7 +49,6 @@ def test_answered_question_is_also_changed_and_put_beside_another_passage() -> N
     other = asked("When did Rollo come?", "911", "d2")
     made = [row for seed in range(9) for row in rows_of(question, other, seed=seed)]
     of_question = [row for row in made if row.weight == MADE_WEIGHT]
-
     assert all(not row.is_answered and row.spans == () for row in of_question)
     assert {row.question for row in of_question} > {question.text, other.text}
     beside = {(row.question, row.passage) for row in of_question}
@@ -86,7 +84,6 @@ def test_one_word_is_exchanged(
 ) -> None:
     draws = [Random(seed) for seed in range(60)]  # noqa: S311  (no secret)
     found = {replace_word(question, names, draw) for draw in draws}
-
     assert question not in found
     if wanted is not None:
         assert found - {_negated(question)} <= wanted

@@ -96,9 +96,7 @@ def test_loss_falls_and_a_run_that_broke_off_gives_the_same(training: Any, tmp_p
     with pytest.raises(BrokenOff):
         train_reader(rows(), checkpoints=tmp_path / "two", progress=break_off_at(7), **given)
     assert [path.suffix for path in (tmp_path / "two").iterdir()] == [".pt"]
-
     resumed = train_reader(rows(), checkpoints=tmp_path / "two", progress=silent, **given)
-
     assert len(whole.losses) == 12
     assert np.mean(whole.losses[-3:]) < 0.8 * np.mean(whole.losses[:3])
     assert resumed.losses == pytest.approx(whole.losses[6:], abs=1e-5)
@@ -150,9 +148,7 @@ def test_the_command_writes_weights_that_a_reader_takes(
     ]  # fmt: skip
     for name, lines in (("corpus", documents), ("qa", questions)):
         (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)))
-
     training.main([str(folder), "--epochs", "1", "--batch", "8"])
-
     written = tmp_path / "reader.safetensors"
     told = json.loads(written.with_suffix(".json").read_text())
     assert set(told["data"]["things"]) == {"corpus.jsonl", "qa.jsonl"}

@@ -73,7 +73,6 @@ def test_a_model_keeps_nothing_of_a_length_it_has_run() -> None:
     before = bytes_in_use()
     for length in LENGTHS:
         run(length)
-
     assert bytes_in_use() - before < MOST_BYTES_OF_A_LENGTH * len(LENGTHS)
 
 
@@ -83,7 +82,6 @@ def test_passages_that_were_found_are_kept_to_a_bound() -> None:
             text = words_of(number, 90)
             passage = Passage(str(number), "d", "0" * 64, "", "", (), None, text, 0, len(text))
             diversify_passages([passage], per_document=1)
-
         assert held_bytes() < MOST_BYTES_OF_PASSAGES
 
 
@@ -91,5 +89,4 @@ def test_sentences_that_were_compared_are_kept_to_a_bound() -> None:
     with traced() as held_bytes:
         for number in range(1_024):
             read_words(words_of(number, 12))
-
         assert held_bytes() < MOST_BYTES_OF_SENTENCES

@@ -56,9 +56,7 @@ def test_a_matrix_has_its_product_added_and_its_columns_quantised(merged: Path) 
     wanted = before.matrix(f"{LAYER}.weight") + LORA_SCALE * (
         weights[f"{LAYER}.B"] @ weights[f"{LAYER}.A"]
     )
-
     found = after.matrix(f"{LAYER}.weight")
-
     step = np.abs(wanted).max(axis=1, keepdims=True) / 127
     assert (np.abs(found - wanted) <= step * 0.51).all()
     assert np.abs(before.matrix(f"{LAYER}.weight") - wanted).max() > step.max()
@@ -67,7 +65,6 @@ def test_a_matrix_has_its_product_added_and_its_columns_quantised(merged: Path) 
 def test_all_matrices_of_all_layers_have_their_names() -> None:
     graph = QuantizedGraph(GRAPH)
     layers = [name for name in graph.matrix_names if name.startswith("bert.encoder.layer.")]
-
     assert len(layers) == 12 * 6
     assert {"bert.pooler.dense.weight", "classifier.weight"} <= set(graph.matrix_names)
     assert {key.removesuffix(".A") + ".weight" for key in read_adapter(ADAPTER) if key[-1] == "A"} \
@@ -76,7 +73,6 @@ def test_all_matrices_of_all_layers_have_their_names() -> None:
 
 def test_the_heads_are_outputs_and_the_rest_stays(merged: Path) -> None:
     before, after = QuantizedGraph(GRAPH), QuantizedGraph(merged)
-
     assert [each.name for each in after._model.graph.output] == ["logits", SPAN, QUESTION]
     assert after.table_names == before.table_names
     for name in before.table_names:
@@ -91,10 +87,8 @@ def test_killed_merge_leaves_nothing_half_and_the_next_is_made_once(
     (folder,) = tmp_path.iterdir()
     assert killed.returncode == -signal.SIGKILL
     assert {path.suffix for path in folder.iterdir()} == {"", ".tmp"}  # the lock, and the half
-
     with ThreadPoolExecutor(3) as pool:
         found = set(pool.map(lambda _: merged_graph(*paths), range(3)))
-
     assert found == {folder / "model.onnx"}
     assert sorted(path.name for path in folder.iterdir()) == ["lock", "model.onnx"]
     QuantizedGraph(folder / "model.onnx")
@@ -111,9 +105,7 @@ def test_another_adapter_or_graph_is_merged_anew(merged: Path, tmp_path: Path) -
     graph = tmp_path / "model.onnx"
     graph.write_bytes(GRAPH.read_bytes())
     assert merged_graph(graph, ADAPTER, cache) == merged
-
     again = merged_graph(GRAPH, other, cache)
-
     assert again != merged
     assert QuantizedGraph(again).vector("span.bias").tolist() == [1, 2]
 
@@ -122,7 +114,6 @@ def test_another_adapter_or_graph_is_merged_anew(merged: Path, tmp_path: Path) -
 def test_a_truncated_adapter_is_named(tmp_path: Path, kept: int) -> None:
     broken = tmp_path / "reader.safetensors"
     broken.write_bytes(ADAPTER.read_bytes()[:kept])
-
     with pytest.raises(BackendError, match=r"reader\.safetensors cannot be read"):
         merged_graph(GRAPH, broken, tmp_path / "models")
     assert not list(tmp_path.glob("models/*/model.onnx"))
@@ -132,7 +123,6 @@ def test_a_truncated_adapter_is_named(tmp_path: Path, kept: int) -> None:
 def test_a_truncated_graph_is_named(tmp_path: Path, kept: int) -> None:
     broken = tmp_path / "broken.onnx"
     broken.write_bytes(GRAPH.read_bytes()[:kept])
-
     with pytest.raises(BackendError, match=r"broken\.onnx"):
         merged_graph(broken, ADAPTER, tmp_path / "models")
     assert not list(tmp_path.glob("models/*/model.onnx"))
@@ -156,7 +146,6 @@ def test_an_adapter_that_does_not_fit_is_named(
     tmp_path: Path, name: str, value: np.ndarray | None
 ) -> None:
     other = changed_adapter(tmp_path / "other.safetensors", **{name: value})
-
     with pytest.raises(BackendError, match=r"other\.safetensors does not fit"):
         merged_graph(GRAPH, other, tmp_path / "models")
     assert not list(tmp_path.glob("models/*/model.onnx"))

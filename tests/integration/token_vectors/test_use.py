@@ -47,13 +47,11 @@ pytestmark = pytest.mark.django_db
 class TestOnFirstUse:
     def test_a_search_keeps_what_it_computes(self, ingest: Ingest, encoded: list[str]) -> None:
         stored = ingest(LIGHTHOUSE)
-
         with keeping("lazy"):
             first = search()
             assert kept_chunks() == set(stored.chunk_ids)
             encoded.clear()
             second = search()
-
         assert encoded == []
         assert [each.relevance for each in second] == [each.relevance for each in first]
         assert list(find_violations()) == []
@@ -72,7 +70,6 @@ class TestOnFirstUse:
             computed = {each.chunk_id: each.relevance for each in search()}
         with keeping("lazy"):
             kept = {each.chunk_id: each.relevance for each in search()}
-
         assert kept.keys() == computed.keys()
         for key, relevance in kept.items():
             assert relevance == pytest.approx(computed[key], abs=0.02)
@@ -197,9 +194,7 @@ class TestWhatChanges:
     ) -> None:
         before = kept_chunks()
         text = f"{LIGHTHOUSE}\n\n{long_text(2)}".replace("number 1", "number one")
-
         again = ingest(text, title="Bavoke", source_uri="test:bavoke")
-
         assert kept_chunks() == before & set(again.chunk_ids)
         assert kept_chunks() < before
         fill(collection, embedder)
@@ -225,9 +220,7 @@ class TestWhatChanges:
             RankedChunk(row.pk, f"Bavoke\n{row.text}")
             for row in Chunk.objects.filter(document=UUID(stored))
         ]
-
         packed = get_token_vectors(chunks, embedder=embedder)
-
         assert packed == embedder.pack_texts([chunk.text for chunk in chunks])
         assert list(find_violations()) == []
 
@@ -283,7 +276,6 @@ class TestAtTheSameTime:
 
         with ThreadPoolExecutor(2) as pool:
             backward, forward = pool.map(bind_principal(bring), range(2))
-
         assert forward == backward[::-1]
         assert TokenVectors.objects.count() == len(chunks)
         assert list(find_violations()) == []
