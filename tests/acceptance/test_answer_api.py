@@ -356,10 +356,6 @@ def test_a_bad_parameter_is_400(api: Api, db: None, params: dict[str, str]) -> N
     assert response.json()["error"] == "invalid_input"
 
 
-def test_an_unknown_collection_is_404(api: Api, db: None) -> None:
-    assert ask(api, collection="absent").status_code == 404
-
-
 def test_k_is_capped_at_50(api: Api) -> None:
     api.ingest(LIGHTHOUSE)
     assert ask(api, k=100_000).status_code == 200

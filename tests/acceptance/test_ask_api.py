@@ -107,12 +107,6 @@ def test_a_bad_question_is_400_and_begins_no_session(
     assert not Session.objects.exists()
 
 
-def test_an_unknown_collection_is_404_and_begins_no_session(api: Api, db: None) -> None:
-    body = {"question": "Who is it?", "collection": "absent"}
-    assert api.post("/ask", body).status_code == 404
-    assert not Session.objects.exists()
-
-
 def test_the_selected_text_is_answered_from_first(api: Api) -> None:
     api.ingest("The harbour master of Rodabu is called Tobias Wren.")
     asked = api.ask(HARBOUR_QUESTION, selected_text=f"  {SELECTED}")

@@ -143,10 +143,6 @@ def test_odd_claim_is_judged(api: Api, db: None, claim: str) -> None:
     assert verify(api, claim, text=f"{LIGHTHOUSE} {claim}").status_code == 200
 
 
-def test_unknown_collection_is_404(api: Api, db: None) -> None:
-    assert verify(api, BUILT, collection="absent").status_code == 404
-
-
 def test_empty_collection_supports_nothing(api: Api, db: None) -> None:
     assert verify(api, BUILT).json() == {"support": "unsupported", "score": 0.0, "citations": []}
 

@@ -186,22 +186,6 @@ def test_a_conversation_is_shown_again_with_its_collection(
     assert client.get(f"/ui/chats/{uuid4()}").status_code == 404
 
 
-def test_a_long_conversation_shows_its_end(
-    client: Client, collection: Collection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("web.views.conversation_pages.MAX_TURNS", 1)
-    session = open_session(keep=True)
-    for number in range(3):
-        answer = models.Answer.objects.create(
-            collection=collection, question=f"Number {number}?", confidence=0, kind="abstained"
-        )
-        Message.objects.create(session=session, answer=answer, searched="")
-    shown = page(client, f"/ui/chats/{session.pk}")
-    assert "Number 2?" in shown
-    assert 'class="question">Number 1?' not in shown
-    assert "2 earlier questions" in shown
-
-
 def test_an_extract_stands_in_its_paragraph_and_stands_once(
     client: Client, stored: StoredDocument, collection: Collection
 ) -> None:

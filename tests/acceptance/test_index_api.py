@@ -103,10 +103,6 @@ def test_query_of_an_empty_index_finds_nothing(api: Api) -> None:
     assert query(api).json()["results"] == []
 
 
-def test_query_of_an_unknown_index_is_404(api: Api) -> None:
-    assert query(api).status_code == 404
-
-
 @pytest.mark.parametrize(
     ("body", "field"),
     [

@@ -88,6 +88,7 @@ def test_json_nested_too_deeply_is_400(api: Api) -> None:
     ("text", "code"),
     [
         ("short", "text_too_short"),
+        ("   " + "\n" * 50, "text_too_short"),
         ("x" * 200_001, "text_too_long"),
         ("A text that is long enough but holds a NUL\x00 in it.", "binary_text"),
     ],
@@ -96,10 +97,7 @@ def test_content_that_cannot_be_taken_is_422(api: Api, text: str, code: str) -> 
     response = post(api, text=text)
     assert response.status_code == 422
     assert response.json()["error"] == code
-
-
-def test_an_unknown_collection_is_404(api: Api) -> None:
-    assert post(api, collection="absent").status_code == 404
+    assert not Document.objects.exists()
 
 
 def test_an_unknown_request_type_is_415(api: Api) -> None:

@@ -239,12 +239,6 @@ def test_without_roots_it_is_off(api: Api, settings: Any) -> None:
         assert response.json()["error"] == "path_ingestion_off"
 
 
-def test_an_unknown_index_is_404(api: Api, root: Path) -> None:
-    assert encode_doc(api, index_name="absent").status_code == 404
-    assert encode_batch(api, index_name="absent").status_code == 404
-    assert ingest(api, collection="absent").status_code == 404
-
-
 @pytest.mark.parametrize(
     ("body", "field"),
     [

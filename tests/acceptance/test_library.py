@@ -122,7 +122,7 @@ def test_a_place_of_another_list_is_refused(client: Client, cursor: str) -> None
         assert client.get("/ui/library", {"sort": sort, "after": cursor}).status_code == 400
 
 
-def test_the_list_is_filtered_by_type_and_state(
+def test_the_list_is_filtered_by_type_state_tag_and_words(
     client: Client, collection: Collection, two: list[Document]
 ) -> None:
     made(collection, 1, media_type="application/pdf")
@@ -130,6 +130,8 @@ def test_the_list_is_filtered_by_type_and_state(
     assert listed(client, status="failed") == ["alder"]
     assert sorted(listed(client, status="completed")) == ["Bavoke", "Lindow"]
     assert listed(client, type="text/plain", tag="bread") == ["Lindow"]
+    assert listed(client, q="caraway") == ["Lindow"]
+    assert "No documents match" in client.get("/ui/library", {"q": "quince"}).content.decode()
     assert client.get("/ui/library", {"type": "no/type"}).status_code == 400
 
 

@@ -11,7 +11,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from corpus.catalogue import create_collection, delete_document
+from corpus.catalogue import create_collection
 from corpus.endpoints import Cost
 from corpus.errors import DuplicateDocument
 from corpus.ingestion.file_scan import read_file
@@ -132,14 +132,6 @@ def test_a_link_in_its_place_is_not_followed(client: Client, tides: Document) ->
     assert client.get(original(tides)).status_code == 409
     path.unlink()
     assert client.get(original(tides)).status_code == 404
-
-
-def test_the_original_goes_with_its_document(client: Client, uploads: Path) -> None:
-    run_job_slice(upload(client, "a.md", LIGHTHOUSE.encode()).pk)
-    document = Document.objects.get()
-    assert client.get(original(document)).status_code == 200
-    delete_document(document.pk)
-    assert client.get(original(document)).status_code == 404
 
 
 def send(client: Client, content: bytes, **fields: str) -> Document:

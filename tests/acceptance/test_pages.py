@@ -33,15 +33,6 @@ def test_an_upload_is_taken_in_by_a_job(client: Client, uploads: Path) -> None:
     assert Path(document.file_path).is_relative_to(uploads)
 
 
-def test_an_uploaded_file_goes_with_its_document(
-    client: Client, uploads: Path, django_capture_on_commit_callbacks: Any
-) -> None:
-    run_job_slice(upload(client, "a.md", LIGHTHOUSE.encode()).pk)
-    with django_capture_on_commit_callbacks(execute=True):
-        delete_document(Document.objects.get().pk)
-    assert list(uploads.iterdir()) == []
-
-
 def test_all_uploads_go_with_their_collection(
     client: Client, uploads: Path, django_capture_on_commit_callbacks: Any
 ) -> None:
@@ -140,25 +131,11 @@ def test_what_is_not_there_is_an_html_page(client: Client, path: str) -> None:
     assert "There is no" in reply.content.decode()
 
 
-def test_the_library_filters(client: Client, ingest: Ingest) -> None:
-    ingest(LIGHTHOUSE, title="Bavoke", tags=("coast",))
-    ingest(BAKERY, title="Lindow")
-    assert "Lindow" not in client.get("/ui/library", {"tag": "coast"}).content.decode()
-    assert "Bavoke</a>" not in client.get("/ui/library", {"q": "caraway"}).content.decode()
-    assert "No documents match" in client.get("/ui/library", {"status": "failed"}).content.decode()
-
-
 def test_a_folder_outside_the_roots_is_refused(client: Client, settings: Any) -> None:
     settings.PKB_INGEST_ROOTS = []
     reply = client.post("/ui/library/folder", {"content_path": "/etc"})
     assert reply.status_code == 403
     assert Job.objects.count() == 0
-
-
-def test_a_collection_is_made(client: Client) -> None:
-    reply = client.post("/ui/library/collection", {"name": "letters"}, follow=True)
-    assert "letters" in reply.content.decode()
-    assert Collection.objects.filter(name="letters").exists()
 
 
 def test_the_quality_page_shows_what_was_said(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from corpus.embedders import get_embedder
-from corpus.errors import BackendError, BinaryText, DuplicateDocument, TextTooLong, TextTooShort
+from corpus.errors import BackendError, DuplicateDocument
 from corpus.ingestion.ingest import reingest_document
 from corpus.ingestion.submission import Attributes
 from corpus.invariants import find_violations
@@ -53,23 +53,6 @@ def test_the_same_content_is_refused_and_named(ingest: Ingest) -> None:
     with pytest.raises(DuplicateDocument) as caught:
         ingest(f"\r\n {LIGHTHOUSE}\r\n".replace("\n", "\r\n").strip())
     assert caught.value.document_id == first.document_id
-
-
-@pytest.mark.parametrize(
-    ("text", "error"),
-    [
-        ("short", TextTooShort),
-        ("   " + "\n" * 50, TextTooShort),
-        ("x" * 200_001, TextTooLong),
-        ("A text with a NUL \x00 that is otherwise long enough.", BinaryText),
-    ],
-)
-def test_bad_text_is_refused_and_leaves_nothing(
-    ingest: Ingest, text: str, error: type[Exception]
-) -> None:
-    with pytest.raises(error):
-        ingest(text)
-    assert not Document.objects.exists()
 
 
 def test_a_known_source_uri_is_replaced_under_its_id(ingest: Ingest) -> None:

@@ -16,6 +16,7 @@ from corpus.catalogue import create_collection
 from corpus.ingestion.normal_form import join_blocks
 from corpus.loaders.blocks import Block
 from corpus.models import NAME_PATTERN, Chunk, Collection, Document, Embedding
+from qa.models import Session
 from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE, ingest_text_of
 from tests.support.drawing import examples
@@ -65,17 +66,13 @@ def counts() -> tuple[int, ...]:
     return tuple(model.objects.count() for model in (Collection, Document, Chunk, Embedding))
 
 
-def post(api: Api, path: str, **body: Any) -> Any:
-    return api.post(path, body)
-
-
 @drawn
 @given(name=st.text(max_size=120) | st.none() | st.integers() | st.lists(names, max_size=2))
 def test_a_bad_name_is_400(api: Api, name: Any) -> None:
     assume(not (isinstance(name, str) and re.match(NAME_PATTERN, name)))
     with taken_back():
         before = counts()
-        assert post(api, "/create", index_name=name).status_code == 400
+        assert api.post("/create", {"index_name": name}).status_code == 400
         assert counts() == before
 
 
@@ -93,7 +90,7 @@ def test_collections_of_several_dimensions_stand_side_by_side(db: None) -> None:
 @given(text=texts)
 def test_chunks_stored_are_those_reported(api: Api, notes: Collection, text: str) -> None:
     with taken_back():
-        stored = post(api, "/ingest", text=text, collection="notes").json()
+        stored = api.post("/ingest", {"text": text, "collection": "notes"}).json()
         ids = [str(key) for key in notes.chunks.order_by("ordinal").values_list("pk", flat=True)]
         assert stored["chunk_ids"] == ids
         assert stored["chunk_count"] == len(ids) == notes.embeddings.count()
@@ -108,13 +105,15 @@ def test_a_missing_index_is_404_at_every_door(api: Api, tmp_path: Path, settings
     settings.PKB_INGEST_ROOTS = [root]
     text = "There is a stone granary by the river, and nobody has the key."
     replies = [
-        post(api, "/query", query="q", index_name=name),
-        post(api, "/search", query="q", collection=name),
-        post(api, "/ingest", text=text, collection=name),
-        post(api, "/ingest", content_path=str(root), collection=name),
-        post(api, "/encode_doc", document_path="note.txt", index_name=name),
-        post(api, "/encode_batch", directory_path=str(root), index_name=name),
+        api.post("/query", {"query": "q", "index_name": name}),
+        api.post("/search", {"query": "q", "collection": name}),
+        api.post("/ingest", {"text": text, "collection": name}),
+        api.post("/ingest", {"content_path": str(root), "collection": name}),
+        api.post("/encode_doc", {"document_path": "note.txt", "index_name": name}),
+        api.post("/encode_batch", {"directory_path": str(root), "index_name": name}),
         api.get("/answer", {"q": "Where is it?", "collection": name}),
+        api.post("/ask", {"question": "Where is it?", "collection": name}),
+        api.post("/claims/verify", {"claim": "It is there.", "collection": name}),
         api.get("/documents", {"collection": name}),
         api.get("/documents/stats", {"collection": name}),
         api.get("/jobs", {"collection": name}),
@@ -123,6 +122,7 @@ def test_a_missing_index_is_404_at_every_door(api: Api, tmp_path: Path, settings
         api.delete(f"/collections/{name}"),
     ]
     assert [reply.status_code for reply in replies] == [404] * len(replies)
+    assert not Session.objects.exists()
 
 
 queries = st.lists(
@@ -151,8 +151,8 @@ def test_results_come_from_the_asked_index_only(
     api: Api, shelves: dict[str, set[str]], query: str, mode: str, name: str
 ) -> None:
     body = {"query": query, "mode": mode, "top_k": 50, "collection": name}
-    found = {hit["chunk_id"] for hit in post(api, "/search", **body).json()["results"]}
-    asked = post(api, "/query", query=query, index_name=name, top_k=100).json()["results"]
+    found = {hit["chunk_id"] for hit in api.post("/search", body).json()["results"]}
+    asked = api.post("/query", {"query": query, "index_name": name, "top_k": 100}).json()["results"]
     assert found | {hit["id"] for hit in asked} <= shelves[name]
     assert len(asked) == 8
     assert mode == "lexical" or len(found) == 8
@@ -169,8 +169,10 @@ def test_results_descend_and_never_exceed_top_k(
     rerank: bool,
 ) -> None:
     body = {"query": query, "mode": mode, "top_k": top_k, "collection": "first", "rerank": rerank}
-    found = post(api, "/search", **body).json()["results"]
-    asked = post(api, "/query", query=query, index_name="first", top_k=top_k).json()["results"]
+    found = api.post("/search", body).json()["results"]
+    asked = api.post("/query", {"query": query, "index_name": "first", "top_k": top_k}).json()[
+        "results"
+    ]
     for results in (found, asked):
         assert len(results) <= top_k
         assert all(a["score"] >= b["score"] for a, b in pairwise(results))
