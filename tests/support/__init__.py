@@ -1,1 +1,1 @@
-"""Shared by the tests: clients, servers, users, documents, processes, ports."""
+"""What tests share: a client, servers, users, documents, processes, ports."""
