@@ -11,7 +11,7 @@ from django.urls import reverse
 from corpus.invariants import find_violations
 from corpus.models import ChunkTag, Document, Tag
 from tests.support.client import Api
-from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
+from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest
 
 pytestmark = pytest.mark.django_db
 
@@ -41,10 +41,8 @@ def documents(ingest: Ingest) -> list[str]:
 
 def found(api: Api, tag: str) -> set[str]:
     """The documents that a search by the tag finds."""
-    asked = {"query": LIGHTHOUSE_QUESTION, "tags": [tag], "top_k": 50}
-    reply = api.post("/search", asked).json()
     assert list(find_violations()) == []
-    return {each["document_id"] for each in reply["results"]}
+    return {each["document_id"] for each in api.search(tags=[tag], top_k=50)}
 
 
 def key_of(name: str) -> int:

@@ -25,19 +25,11 @@ from tests.support.documents import (
 pytestmark = pytest.mark.django_db
 
 
-def ask(api: Api, question: str = LIGHTHOUSE_QUESTION, **params: Any) -> Any:
-    return api.get("/answer", {"q": question, **params})
-
-
-def search(api: Api, query: str, **body: Any) -> Any:
-    return api.post("/search", {"query": query, **body})
-
-
 @pytest.mark.bare_models
 def test_an_ingested_fact_is_answered_with_a_verbatim_citation(api: Api) -> None:
     api.ingest(BAKERY)
     stored = api.ingest(LIGHTHOUSE, title="Bavoke")
-    answer = ask(api).json()
+    answer = api.answer()
     assert not answer["abstained"]
     assert "Orsolya Quill" in answer["answer"]
     assert 0.5 <= answer["confidence"] <= 1
@@ -53,7 +45,7 @@ def test_an_ingested_fact_is_answered_with_a_verbatim_citation(api: Api) -> None
 
 def test_an_answer_is_kept_with_its_citations(api: Api) -> None:
     api.ingest(LIGHTHOUSE)
-    shown = ask(api).json()
+    shown = api.answer()
     kept = Answer.objects.get(pk=shown["id"])
     assert kept.text == shown["answer"]
     assert [c.quote for c in kept.citations.all()] == [c["quote"] for c in shown["citations"]]
@@ -63,7 +55,7 @@ def test_an_answer_is_kept_with_its_citations(api: Api) -> None:
 def test_both_halves_of_a_question_are_answered_from_their_own_passages(api: Api) -> None:
     api.ingest(LIGHTHOUSE, title="Bavoke")
     api.ingest(BAKERY, title="Lindow")
-    answer = ask(api, "Who built the lighthouse at Bavoke and when does the bakery open?").json()
+    answer = api.answer("Who built the lighthouse at Bavoke and when does the bakery open?")
     assert (answer["kind"], answer["unanswered"]) == ("answer", [])
     assert "Orsolya Quill" in answer["answer"]
     assert "at five in the morning" in answer["answer"]
@@ -76,7 +68,7 @@ def test_both_halves_of_a_question_are_answered_from_their_own_passages(api: Api
 def test_the_half_that_has_no_answer_is_named(api: Api) -> None:
     api.ingest(LIGHTHOUSE, title="Bavoke")
     second = "What is the boiling point of tungsten?"
-    answer = ask(api, f"{LIGHTHOUSE_QUESTION} {second}").json()
+    answer = api.answer(f"{LIGHTHOUSE_QUESTION} {second}")
     assert "Orsolya Quill" in answer["answer"]
     assert answer["unanswered"] == [second]
 
@@ -84,7 +76,7 @@ def test_the_half_that_has_no_answer_is_named(api: Api) -> None:
 def test_the_parts_of_a_question_are_steps_of_their_own(api: Api) -> None:
     api.ingest(LIGHTHOUSE, title="Bavoke")
     api.ingest(BAKERY, title="Lindow")
-    answer = ask(api, "Who built the lighthouse at Bavoke and when does the bakery open?").json()
+    answer = api.answer("Who built the lighthouse at Bavoke and when does the bakery open?")
     steps = answer["debug"]["steps"]
     each = ["retrieve", "rerank", "read", "answer", "cite", "next_part"]
     assert [step["name"] for step in steps] == [
@@ -108,7 +100,7 @@ def test_a_document_is_summed_up_by_its_outline(api: Api, collection: Collection
     api.ingest(BAKERY, title="Lindow")
     attributes = Attributes(title="Fire manual")
     ingest_file(GUIDE.encode(), filename="fire.md", collection=collection, attributes=attributes)
-    answer = ask(api, "Summarise the fire manual").json()
+    answer = api.answer("Summarise the fire manual")
     assert answer["answer"] == (
         "## Alarms\n\nRing the bell twice before you leave the hall.\n\n"
         "## Exits\n\nThe north exit is open at all hours."
@@ -121,18 +113,18 @@ def test_a_document_is_summed_up_by_its_outline(api: Api, collection: Collection
 
 def test_without_headings_a_summary_is_how_the_document_begins(api: Api) -> None:
     api.ingest(BAKERY, title="Lindow")
-    answer = ask(api, "What is this document about?").json()
+    answer = api.answer("What is this document about?")
     assert answer["answer"] == "The bakery in Lindow opens at five in the morning."
 
 
 def test_a_summary_of_what_is_not_there_is_no_summary(api: Api) -> None:
     api.ingest(BAKERY, title="Lindow")
-    assert ask(api, "Summarise the quarterly report on tungsten").json()["kind"] != "answer"
+    assert api.answer("Summarise the quarterly report on tungsten")["kind"] != "answer"
 
 
 def test_a_greeting_is_not_looked_up(api: Api) -> None:
     api.ingest(BAKERY, title="Lindow")
-    answer = ask(api, "Hello!").json()
+    answer = api.answer("Hello!")
     assert (answer["kind"], answer["answer"], answer["closest"]) == ("abstained", "", [])
     assert answer["notice"] == GREETING
     assert [step["name"] for step in answer["debug"]["steps"]] == ["parse", "abstain"]
@@ -140,9 +132,9 @@ def test_a_greeting_is_not_looked_up(api: Api) -> None:
 
 def test_documents_that_disagree_are_both_shown(api: Api) -> None:
     api.ingest(LIGHTHOUSE, title="Bavoke")
-    alone = ask(api).json()
+    alone = api.answer()
     api.ingest(LIGHTHOUSE.replace("Orsolya Quill", "Tamas Berg"), title="Coast")
-    answer = ask(api).json()
+    answer = api.answer()
     assert (alone["kind"], alone["disagreement"]) == ("answer", None)
     names = ["Orsolya Quill", "Tamas Berg"]
     (said,) = [name for name in names if name in answer["answer"]]
@@ -163,7 +155,7 @@ def ask_of_two(api: Api, ingest: Ingest, *dates: datetime | None) -> dict[str, A
     other = LIGHTHOUSE.replace("Orsolya Quill", "Tamas Berg")
     ingest(LIGHTHOUSE, title="Bavoke", user_created_at=dates[0])
     ingest(other, title="Coast", user_created_at=dates[1])
-    answer: dict[str, Any] = ask(api).json()
+    answer: dict[str, Any] = api.answer()
     return answer
 
 
@@ -200,10 +192,10 @@ def test_of_documents_of_which_a_date_is_not_known_the_likeliest_answers(
 ) -> None:
     undated = ask_of_two(api, ingest, None, None)
     Document.objects.filter(title="Coast").update(user_created_at=OF_2024)
-    one = ask(api).json()
+    one = api.answer()
     Document.objects.filter(title="Coast").update(user_created_at=None)
     Document.objects.filter(title="Bavoke").update(user_created_at=OF_2024)
-    other = ask(api).json()
+    other = api.answer()
     assert undated["answer"] == one["answer"] == other["answer"]
     dates = [each["citations"][0]["document_date"] for each in (undated, one, other)]
     assert dates[0] is None
@@ -239,7 +231,7 @@ NONSENSE = [
 def test_what_the_documents_do_not_hold_is_not_answered(api: Api, question: str) -> None:
     api.ingest(LIGHTHOUSE)
     api.ingest(BAKERY)
-    answer = ask(api, question).json()
+    answer = api.answer(question)
     assert answer["abstained"] is True
     assert answer["answer"] == ""
     assert answer["citations"] == []
@@ -249,7 +241,7 @@ def test_what_the_documents_do_not_hold_is_not_answered(api: Api, question: str)
 def test_answer_to_a_question_far_from_all_documents_says_nothing_is_near(api: Api) -> None:
     api.ingest(LIGHTHOUSE)
     api.ingest(BAKERY)
-    answer = ask(api, "Which programming language do bananas prefer?").json()
+    answer = api.answer("Which programming language do bananas prefer?")
     assert (answer["kind"], answer["abstained"]) == ("abstained", True)
     assert answer["notice"] == NOTHING_NEAR == "No answer found in your documents."
     assert api.get(f"/answers/{answer['id']}").json()["notice"] == NOTHING_NEAR
@@ -269,7 +261,7 @@ def test_closest_passage_is_shown_as_it_stands_around_its_quote(
     api.ingest(long_text(3), title="Parish")
     api.ingest(LIGHTHOUSE, title="Bavoke")
     api.ingest(BAKERY, title="Lindow")
-    given = ask(api, question).json()
+    given = api.answer(question)
     stored = api.get(f"/answers/{given['id']}").json()
     assert given["kind"] == kind
     assert given["closest"]
@@ -292,37 +284,37 @@ def test_closest_passage_is_shown_as_it_stands_around_its_quote(
 def test_of_a_document_that_was_replaced_a_stored_answer_shows_no_passage(api: Api) -> None:
     api.ingest(BAKERY, title="Lindow", source_uri="note:bakery")
     api.ingest(LIGHTHOUSE, title="Bavoke")
-    given = ask(api).json()
+    given = api.answer()
     assert [close["title"] for close in given["closest"]] == ["Lindow"]
     api.ingest(BAKERY.replace("five", "six"), title="Lindow", source_uri="note:bakery")
     assert api.get(f"/answers/{given['id']}").json()["closest"] == []
 
 
 def test_an_empty_collection_answers_nothing(api: Api, db: None) -> None:
-    assert ask(api).json()["abstained"] is True
+    assert api.answer()["abstained"] is True
 
 
 def test_a_tag_keeps_to_its_documents(api: Api) -> None:
     wren = api.ingest("The harbour master of Rodabu is called Tobias Wren.", tags=("a",))
     api.ingest("The harbour master of Rodabu is called Maren Holt.", tags=("b",))
-    answer = ask(api, "Who is the harbour master of Rodabu?", tag=["A", "unused"]).json()
+    answer = api.answer("Who is the harbour master of Rodabu?", tag=["A", "unused"])
     assert {c["document_id"] for c in answer["citations"]} == {wren.document_id}
-    assert ask(api, "Who is the harbour master of Rodabu?", tag="unused").json()["abstained"]
+    assert api.answer("Who is the harbour master of Rodabu?", tag="unused")["abstained"]
 
 
 def test_a_collection_keeps_to_its_documents(api: Api) -> None:
     api.ingest(LIGHTHOUSE)
     api.post("/collections", {"name": "other"})
-    assert ask(api, collection="other").json()["abstained"] is True
-    assert search(api, "lighthouse", collection="other").json()["total_results"] == 0
+    assert api.answer(collection="other")["abstained"] is True
+    assert api.search("lighthouse", collection="other") == []
 
 
 def test_a_deleted_document_answers_no_more(api: Api) -> None:
     stored = api.ingest(LIGHTHOUSE)
-    shown = ask(api).json()
+    shown = api.answer()
     assert api.delete(f"/documents/{stored.document_id}").status_code == 204
-    assert ask(api).json()["abstained"] is True
-    assert search(api, LIGHTHOUSE_QUESTION).json()["results"] == []
+    assert api.answer()["abstained"] is True
+    assert api.search() == []
     for citation in Answer.objects.get(pk=shown["id"]).citations.all():
         assert citation.quote == ""
         assert citation.document is None
@@ -331,7 +323,7 @@ def test_a_deleted_document_answers_no_more(api: Api) -> None:
 def test_a_replaced_document_is_cited_in_its_new_version(api: Api) -> None:
     api.ingest("The harbour master of Rodabu is called Tobias Wren.", source_uri="note:1")
     api.ingest("The harbour master of Rodabu is called Maren Holt.", source_uri="note:1")
-    answer = ask(api, "Who is the harbour master of Rodabu?").json()
+    answer = api.answer("Who is the harbour master of Rodabu?")
     assert "Holt" in answer["answer"]
     assert "Wren" not in answer["answer"]
 
@@ -358,25 +350,25 @@ def test_a_bad_parameter_is_400(api: Api, db: None, params: dict[str, str]) -> N
 
 def test_k_is_capped_at_50(api: Api) -> None:
     api.ingest(LIGHTHOUSE)
-    assert ask(api, k=100_000).status_code == 200
+    assert api.answer(k=100_000)["answer"]
 
 
 def test_eval_measures_the_retrieval(api: Api) -> None:
     stored = api.ingest(LIGHTHOUSE)
-    answer = ask(api, eval="true", gold=[stored.chunk_ids[0], "unknown"]).json()
+    answer = api.answer(eval="true", gold=[stored.chunk_ids[0], "unknown"])
     assert answer["evaluation"]["hit_rate_at_k"] == 1.0
     assert 0 <= answer["evaluation"]["mean_score_topk"] <= answer["evaluation"]["mean_score_top1"]
-    assert ask(api, eval="true", gold=["unknown"]).json()["evaluation"]["hit_rate_at_k"] == 0.0
-    assert "evaluation" not in ask(api).json()
+    assert api.answer(eval="true", gold=["unknown"])["evaluation"]["hit_rate_at_k"] == 0.0
+    assert "evaluation" not in api.answer()
 
 
 def test_debug_shows_the_steps_in_dev_only(api: Api, settings: Any) -> None:
     api.ingest(LIGHTHOUSE)
     settings.IS_DEV = True
-    names = [step["name"] for step in ask(api).json()["debug"]["steps"]]
+    names = [step["name"] for step in api.answer()["debug"]["steps"]]
     assert names == ["parse", "retrieve", "rerank", "read", "answer", "cite"]
     settings.IS_DEV = False
-    assert ask(api).json()["debug"]["steps"] == []
+    assert api.answer()["debug"]["steps"] == []
 
 
 @pytest.mark.bare_models
@@ -385,7 +377,8 @@ def test_search_results_descend_and_are_true_spans(api: Api, mode: str) -> None:
     stored = api.ingest(
         long_text(6), metadata={"extension": ".md"}, source_uri="file:///a/notes.md"
     )
-    body = search(api, "What was mended at the orchard?", mode=mode, top_k=4).json()
+    asked = {"query": "What was mended at the orchard?", "mode": mode, "top_k": 4}
+    body = api.post("/search", asked).json()
     assert 0 < body["total_results"] == len(body["results"]) <= 4
     scores = [result["score"] for result in body["results"]]
     assert scores == sorted(scores, reverse=True)
@@ -402,25 +395,25 @@ def test_search_results_descend_and_are_true_spans(api: Api, mode: str) -> None:
 def test_a_threshold_holds_in_every_mode(api: Api) -> None:
     api.ingest(LIGHTHOUSE)
     api.ingest(BAKERY)
-    every = search(api, LIGHTHOUSE_QUESTION).json()["results"]
+    every = api.search()
     least = (every[0]["similarity_score"] + every[-1]["similarity_score"]) / 2
     for mode in ("hybrid", "semantic", "lexical"):
-        found = search(api, LIGHTHOUSE_QUESTION, mode=mode, similarity_threshold=least).json()
-        assert all(result["similarity_score"] >= least for result in found["results"])
+        found = api.search(mode=mode, similarity_threshold=least)
+        assert all(result["similarity_score"] >= least for result in found)
 
 
 def test_a_question_in_natural_language_finds_words(api: Api) -> None:
     api.ingest(BAKERY)
     stored = api.ingest(LIGHTHOUSE)
     question = "Could you please tell me what the keeper's clockwork is for, if anything?"
-    found = search(api, question, mode="lexical").json()["results"]
+    found = api.search(question, mode="lexical")
     assert found[0]["document_id"] == stored.document_id
 
 
 @pytest.mark.parametrize("query", ["a & | ! <-> :* (b", "'; drop table x; --", "\\ ' \\' quote"])
 def test_query_operators_are_words(api: Api, query: str) -> None:
     api.ingest(LIGHTHOUSE)
-    assert search(api, query, mode="lexical").status_code == 200
+    api.search(query, mode="lexical")
 
 
 @pytest.mark.parametrize(
@@ -439,6 +432,6 @@ def test_query_operators_are_words(api: Api, query: str) -> None:
 def test_a_bad_search_is_400_and_names_the_field(
     api: Api, db: None, body: dict[str, Any], field: str
 ) -> None:
-    response = search(api, **{"query": "q", **body})
+    response = api.post("/search", {"query": "q", **body})
     assert response.status_code == 400
     assert response.json()["errors"][0]["field"] == field

@@ -18,7 +18,7 @@ TICKET = "A ticket is a request that is handled in working hours. It suits slow 
 
 
 def ask(api: Api, question: str) -> Any:
-    answer = api.get("/answer", {"q": question}).json()
+    answer = api.answer(question)
     for quoted in answer["citations"] + answer["closest"]:
         text = Document.objects.get(pk=quoted["document_id"]).raw_text
         assert text[quoted["start_char"] : quoted["end_char"]] == quoted["quote"]

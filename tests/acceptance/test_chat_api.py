@@ -271,7 +271,7 @@ def test_a_statement_is_told_while_the_model_writes_the_next(
     assert stream.said == " ".join(SPOKEN)
     at_once = checked_by(careful(*SPOKEN), writes=says_whole(written(*STATEMENTS)))
     with language_model(settings, at_once):
-        whole = api.get("/answer", {"q": LIGHTHOUSE_QUESTION}).json()
+        whole = api.answer()
     assert whole["answer"] == answer["answer"]
     assert [c["quote"] for c in whole["citations"]] == [c["quote"] for c in answer["citations"]]
     for field in ("text", "statements"):

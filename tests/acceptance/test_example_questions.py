@@ -57,7 +57,7 @@ def test_every_example_is_answered(collection: Collection, api: Api) -> None:
     api.ingest(LIGHTHOUSE, title="Bavoke lighthouse")
     upload(api)
     for question in suggest_questions(collection, count=9):
-        assert api.get("/answer", {"q": question}).json()["kind"] == "answer"
+        assert api.answer(question)["kind"] == "answer"
 
 
 def test_an_empty_collection_has_no_examples(collection: Collection) -> None:

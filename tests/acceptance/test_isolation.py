@@ -28,9 +28,8 @@ def two(api: Api) -> dict[str, str]:
 
 
 def search(api: Api, **body: Any) -> list[str]:
-    given = {"query": SECRET_QUESTION, "top_k": 50, "collection": "ours", **body}
-    reply = api.post("/search", given).json()
-    return [hit["document_id"] for hit in reply["results"]]
+    found = api.search(SECRET_QUESTION, **{"top_k": 50, "collection": "ours", **body})
+    return [hit["document_id"] for hit in found]
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "semantic", "lexical"])
@@ -47,7 +46,7 @@ def test_results_stay_inside(api: Api, two: dict[str, str], mode: str) -> None:
 
 def test_citations_stay_inside(api: Api, two: dict[str, str]) -> None:
     def ask(question: str, collection: str) -> Any:
-        return api.get("/answer", {"q": question, "collection": collection}).json()
+        return api.answer(question, collection=collection)
 
     own, foreign = ask(LIGHTHOUSE_QUESTION, "ours"), ask(SECRET_QUESTION, "ours")
     assert {citation["document_id"] for citation in own["citations"]} == {two["ours"]}

@@ -179,9 +179,7 @@ def test_a_citation_stored_by_an_older_version_tells_nothing(api: Api, filled: P
 def found(api: Api, op: str, key: str, value: Any) -> set[str]:
     """The names of the documents that a search by this filter finds."""
     wanted = {"type": op, "key": key, "value": value}
-    body = {"query": "the", "top_k": 50, "filters": wanted}
-    results = api.post("/search", body).json()["results"]
-    return {result["document_name"] for result in results}
+    return {hit["document_name"] for hit in api.search("the", top_k=50, filters=wanted)}
 
 
 def test_filters_compare_what_is_shown(api: Api, filled: Path) -> None:

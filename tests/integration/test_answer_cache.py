@@ -336,7 +336,7 @@ def test_whatever_happens_a_kept_answer_is_the_one_that_would_be_made(
 def test_an_answer_that_is_repeated_is_shown_and_counted(api: Api) -> None:
     api.ingest(LIGHTHOUSE)
     recorded_metrics()
-    first, again = (api.get("/answer", {"q": LIGHTHOUSE_QUESTION}).json() for _ in range(2))
+    first, again = (api.answer() for _ in range(2))
     assert [step["name"] for step in again["debug"]["steps"]] == ["cache"]
     counted = points()["answer.cache"]
     assert {point.attributes["found"] for point in counted} == {False, True}

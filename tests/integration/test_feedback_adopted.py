@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def answer_id(api: Api, ingest: Ingest) -> UUID:
     ingest(LIGHTHOUSE)
-    return UUID(api.get("/answer", {"q": LIGHTHOUSE_QUESTION}).json()["id"])
+    return UUID(api.answer()["id"])
 
 
 def review(answer_id: UUID, rating: str, passage: MarkedSpan | None = None) -> Feedback:
@@ -61,7 +61,7 @@ def test_what_was_disliked_or_not_reviewed_is_not_adopted(
 def unsure(api: Api, ingest: Ingest, settings: Any) -> Answer:
     settings.PKB_ANSWER_FROM = 1.0
     ingest(LIGHTHOUSE)
-    return Answer.objects.get(pk=api.get("/answer", {"q": LIGHTHOUSE_QUESTION}).json()["id"])
+    return Answer.objects.get(pk=api.answer()["id"])
 
 
 def shown_passage(answer: Answer) -> MarkedSpan:

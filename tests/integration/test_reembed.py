@@ -92,8 +92,7 @@ def model_of(collection: Collection) -> tuple[str, int, str, int | None]:
 
 
 def search(api: Api, query: str, mode: str = "semantic") -> list[str]:
-    body = {"query": query, "mode": mode, "collection": "notes", "top_k": 1}
-    found = api.post("/search", body).json()["results"]
+    found = api.search(query, mode=mode, collection="notes", top_k=1)
     return [hit["document_name"] for hit in found]
 
 

@@ -25,10 +25,8 @@ MODES = ["hybrid", "semantic", "lexical"]
 
 
 def search(api: Api, filters: Any, **body: Any) -> list[str]:
-    given = {"query": "stone", "top_k": 50, "filters": filters, **body}
-    found = api.post("/search", given)
-    assert found.status_code == 200, found.json()
-    return sorted(hit["document_name"] for hit in found.json()["results"])
+    found = api.search(**{"query": "stone", "top_k": 50, "filters": filters, **body})
+    return sorted(hit["document_name"] for hit in found)
 
 
 @pytest.fixture
