@@ -27,7 +27,7 @@ from tests.support import drawing
 from tests.support.client import Api
 from tests.support.documents import Ingest, ingest_text_of
 from tests.support.doubles import HASHING, HASHING_MODEL, hash_collections, recorded_spans
-from tests.support.processes import own_database, template
+from tests.support.processes import SMALL_MODELS, own_database, template
 
 pytest_plugins = ["tests.recordings.plugin"]
 
@@ -66,6 +66,8 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis_settings.register_profile("here", deadline=None, max_examples=drawing.examples(40))
     hypothesis_settings.load_profile("here")
     connection.settings_dict.update(connection.settings_dict.get("OWNER", {}))
+    # No row of a test has to outlive a crash.
+    connection.settings_dict["OPTIONS"]["options"] += " -c synchronous_commit=off"
     stack = ExitStack()
     stack.enter_context(acting_as(SYSTEM))
     config.add_cleanup(stack.close)
@@ -210,8 +212,8 @@ def database(django_db_setup: None, django_db_blocker: Any) -> Iterator[str]:
 @pytest.fixture
 def small_models(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let processes hash words: one that loads the models tries nothing more."""
-    monkeypatch.setenv("EMBEDDING_MODEL", HASHING_MODEL)
-    monkeypatch.setenv("PKB_TOKEN_VECTORS", "off")
+    for name, value in SMALL_MODELS.items():
+        monkeypatch.setenv(name, value)
 
 
 @pytest.fixture

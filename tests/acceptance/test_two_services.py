@@ -18,11 +18,9 @@ from accounts.keys import create_key
 from corpus.models.installation import KEY_CHANGED, Installation
 from tests.support.client import read
 from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION
-from tests.support.processes import MODELS, database_url, served
+from tests.support.processes import MODELS, SMALL_MODELS, database_url, served
 
 PASSWORD = "a green book of weather"
-# What is found and said is no matter here.
-LIGHT = {"EMBEDDING_MODEL": "hashing-64", "RERANKER_MODEL": "none", "PKB_READER": "none"}
 
 
 @pytest.fixture
@@ -42,7 +40,7 @@ def second(
     }
     database = database_url(str(connection.settings_dict["NAME"]))
     with (
-        served(database, **LIGHT, **own) as url,
+        served(database, **SMALL_MODELS, **own) as url,
         httpx.Client(base_url=url, headers={"X-API-Key": key}, timeout=60) as client,
     ):
         yield client

@@ -24,7 +24,7 @@ from tests.attacks.deletion import read_deleted
 from tests.attacks.reach import write_from_elsewhere
 from tests.attacks.target import Target
 from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION
-from tests.support.processes import own_database, served
+from tests.support.processes import SMALL_MODELS, own_database, served
 
 pytestmark = pytest.mark.slow
 
@@ -48,8 +48,8 @@ def address(django_db_setup: None, django_db_blocker: Any) -> Iterator[str]:
     }
     with (
         django_db_blocker.unblock(),
-        own_database(name) as database,
-        served(database, **bounds) as url,
+        own_database(name, embedding_model=SMALL_MODELS["EMBEDDING_MODEL"]) as database,
+        served(database, **SMALL_MODELS, **bounds) as url,
     ):
         stored = httpx.post(f"{url}/ingest", json={"text": LIGHTHOUSE, "title": "Coast"})
         assert stored.status_code == 201

@@ -22,7 +22,7 @@ from tests.support.processes import (
 )
 from tests.support.waiting import wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("small_models")]
 
 
 def post(address: str, path: str, **body: Any) -> Any:

