@@ -21,6 +21,7 @@ from tests.support.documents import (
     ingest_file,
     long_text,
 )
+from tests.support.drawing import examples
 
 pytestmark = pytest.mark.django_db
 
@@ -202,6 +203,7 @@ def test_of_documents_of_which_a_date_is_not_known_the_likeliest_answers(
     assert sorted(dates[1:], key=bool) == [None, "2024-05-01"]
 
 
+# By the models themselves: six in each run, all in a campaign.
 NONSENSE = [
     "Zxqv blorptang fnimble wuzzlethorp quibnax dreffle?",
     "What is the boiling point of tungsten hexafluoride in kelvin?",
@@ -223,7 +225,7 @@ NONSENSE = [
     "What is the recommended dose of ibuprofen for a horse?",
     "Translate this sentence into Klingon, please.",
     "🚀🚀🚀",
-]
+][: examples(6)]
 
 
 @pytest.mark.bare_models
