@@ -18,8 +18,6 @@ UNITS = (
     "<", "<a ", "</", "&", "/", "*", "_", "=\n", "a", "a ", "a. ", "a, ", "1.", "1,111,", "\u3002",
     "\u200b", "e\u0301", "\u0301\u0316", "\u1100\u1161", "\ufdfa",
 )  # fmt: skip
-# Larger than any work that is cheap; both sides are told.
-MOST_LINES = 5
 
 
 async def send_hostile_texts(target: Target) -> Outcome:

@@ -28,8 +28,8 @@ CROWD_S = 14.0
 RETRY_DELAY_S = 0.05
 SECOND_EVERY_S = 0.2
 ALONE_COUNT = 40
-LEAST_LET_IN = 0.9
-MOST_SLOWDOWN = 3.0
+MIN_LET_IN = 0.9
+MAX_SLOWDOWN = 3.0
 # A p95 below this is a p95 of the machine's own noise.
 NOISE_S = 0.05
 REFUSED = {429, 503}
@@ -173,9 +173,9 @@ def _compare(alone: list[tuple[int, float]], beside: list[tuple[int, float]]) ->
     slowdown = percentile(let_in, 95) / max(before_s, NOISE_S)
     outcome = Outcome(tried=len(beside))
     outcome.failures += ["refused"] * (len(beside) - len(let_in))
-    if len(let_in) >= LEAST_LET_IN * len(beside):
+    if len(let_in) >= MIN_LET_IN * len(beside):
         outcome.failures = []
-    if slowdown > MOST_SLOWDOWN:
+    if slowdown > MAX_SLOWDOWN:
         outcome.failures.append(f"{slowdown:.1f} times as slow as alone")
     statuses = dict(Counter(status for status, _ in beside))
     outcome.seen = (

@@ -34,7 +34,7 @@ REFUSED_WITHIN_S = 0.1
 REFUSED_PAUSES_S = (1.0, 2.0)
 UNLOADED_ANSWERS = 30
 # Of an accepted answer's p95, beside that of a client alone.
-MOST_SLOWDOWN = 3
+MAX_SLOWDOWN = 3
 
 
 def head(path: str, **headers: object) -> bytes:
@@ -122,7 +122,7 @@ async def ask_together(target: Target, *, clients: int) -> Outcome:
     refused = sorted(each for status in REFUSED for each in times.get(status, ()))
     slowdown = percentile(sorted(times.get(200, [float("inf")])), 95) / alone_s
     outcome.check(not lost, f"connections lost: {dict(lost)}")
-    outcome.check(slowdown <= MOST_SLOWDOWN, f"answers are {slowdown:.1f} times as slow")
+    outcome.check(slowdown <= MAX_SLOWDOWN, f"answers are {slowdown:.1f} times as slow")
     late = percentile(refused, 95) > REFUSED_WITHIN_S
     outcome.check(not late, f"refused after {percentile(refused, 95) * 1000:.0f} ms")
     outcome.check(health.worst_s < HEALTH_WITHIN_S, "/health waited")

@@ -24,7 +24,7 @@ DATA_ROOM_MIB = 6
 # the rest.
 BALLAST_MIB = 24
 # Segments are 16 MiB; each checkpoint drops some of those kept for what the clients wrote.
-MOST_CHECKPOINTS = 60
+MAX_CHECKPOINTS = 60
 FULL_FOR_S = 12.0
 LONG = (2_000, 20_000)
 NO_ROOM = 507
@@ -112,7 +112,7 @@ def _drop_segments(installation: Installation, place: Path) -> None:
     with closing(installation.connect(user=SUPERUSER)) as superuser:
         superuser.execute(b"ALTER SYSTEM SET min_wal_size = '32MB'")
         superuser.execute(b"SELECT pg_reload_conf()")
-        for _ in range(MOST_CHECKPOINTS):
+        for _ in range(MAX_CHECKPOINTS):
             if _used_mib(place) + BALLAST_MIB < WAL_MIB:
                 return
             superuser.execute(b"SELECT pg_switch_wal()")

@@ -23,7 +23,7 @@ from tests.histories.shown import (
 )
 from tests.histories.texts import COMMON_WORD, write_version
 
-MOST_SHOWN = 50
+MAX_SHOWN = 50
 REFUSED = {429, 503}
 # A job of a few small files.
 JOB_WITHIN_S = 120
@@ -144,19 +144,19 @@ class Doors:
     def search(self, *, mode: str, tag: str = "", rerank: bool = False) -> None:
         """Search so widely that all that is there is found."""
         body = {
-            "query": COMMON_WORD, "mode": mode, "top_k": MOST_SHOWN, "rerank": rerank,
+            "query": COMMON_WORD, "mode": mode, "top_k": MAX_SHOWN, "rerank": rerank,
             "collection": self.shelf.collection, "tags": [tag] if tag else [],
         }  # fmt: skip
         sent = self._send("POST", "/search", json=body)
         if self._note_failure(sent, {200}):
-            is_whole = len(sent.body["results"]) < MOST_SHOWN
+            is_whole = len(sent.body["results"]) < MAX_SHOWN
             shelf = self.shelf.places if is_whole else frozenset()
             self._note_read(sent, shown_by_search(sent.body), shelf=shelf, tag=tag)
 
     def search_version(self, version: int) -> None:
         """Search what is of one version, by its metadata."""
         wanted = {"type": "eq", "key": "version", "value": version}
-        body = {"query": COMMON_WORD, "mode": "lexical", "top_k": MOST_SHOWN, "filters": wanted}
+        body = {"query": COMMON_WORD, "mode": "lexical", "top_k": MAX_SHOWN, "filters": wanted}
         sent = self._send("POST", "/search", json={**body, "collection": self.shelf.collection})
         if self._note_failure(sent, {200}):
             self._note_read(sent, shown_by_search(sent.body, version=version))

@@ -133,7 +133,7 @@ def test_the_schema_shows_the_grammar(api: Api) -> None:
 CHUNK_COUNT = 3_000
 # Of the 20 nearest: an HNSW index is approximate, and no two builds of it are alike; 12 of them
 # found 19 or 20.
-LEAST_FOUND = 16
+MIN_FOUND = 16
 EMBEDDER = HashingEmbedder(128)
 # Of each dimension. Without it hundreds of vectors are the same, which an HNSW graph hardly links
 # to others: half of the builds found 7.
@@ -244,7 +244,7 @@ def test_a_chunk_is_as_near_as_to_the_nearest_of_several_vectors(
     farthest = sorted(least.values())[19]
     assert len(found) == 20
     near_count = sum(distance <= farthest + 2e-3 for _, distance in found)
-    assert near_count >= (LEAST_FOUND if exact_rows == 0 else 20)
+    assert near_count >= (MIN_FOUND if exact_rows == 0 else 20)
     assert all(distance == pytest.approx(least[key], abs=2e-3) for key, distance in found)
 
 
@@ -276,7 +276,7 @@ def test_the_nearest_that_pass_come_first(
         assert vector_index_name(EMBEDDER.name) in by_index
     assert found == sorted(found)
     assert len(found) == 20
-    assert sum(distance <= distances[19] + 2e-3 for distance in found) >= LEAST_FOUND
+    assert sum(distance <= distances[19] + 2e-3 for distance in found) >= MIN_FOUND
 
 
 def test_of_a_large_index_more_rows_are_compared_and_more_candidates_kept(

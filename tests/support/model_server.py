@@ -12,7 +12,7 @@ import tiktoken
 from corpus.embedders.hashed_words import HashingEmbedder
 from tests.support.chat_server import KEY, Behaviour, Call, ChatServer
 
-MOST_INPUTS, MOST_TOKENS = 2_048, 300_000
+MAX_INPUTS, MAX_TOKENS = 2_048, 300_000
 
 
 def embed(call: Call) -> None:
@@ -22,10 +22,10 @@ def embed(call: Call) -> None:
     is_good = (
         call.path == "/v1/embeddings"
         and call.authorization == f"Bearer {KEY}"
-        and 1 <= len(texts) <= MOST_INPUTS
+        and 1 <= len(texts) <= MAX_INPUTS
         and all(texts)
         and max(counts) <= 8_191
-        and sum(counts) <= MOST_TOKENS
+        and sum(counts) <= MAX_TOKENS
     )
     if not is_good:
         call.send(400, json.dumps({"error": {"message": f"bad: {call.authorization}"}}))

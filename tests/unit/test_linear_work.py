@@ -32,9 +32,9 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("corpus", "qa", "web", "pkb", "evaluation")
 
 # Between the 4 of linear and the 16 of quadratic work.
-MOST_GROWTH = 8
+MAX_GROWTH = 8
 # What takes less is not looked at: the clock's own grain would decide.
-LEAST_S = 0.004
+MIN_S = 0.004
 SIZES = (150, 600)
 
 # The first two in each run, all in a campaign.
@@ -93,17 +93,17 @@ def seconds(work: Callable[[Any], object], text: Any, *, runs: int) -> float:
 
 def grows_too_fast(work: Callable[[Any], object], make: Callable[[int], Any]) -> bool:
     for size in SIZES:
-        if seconds(work, make(4 * size), runs=1) < LEAST_S:
+        if seconds(work, make(4 * size), runs=1) < MIN_S:
             continue
         # Another process may have disturbed the one or the other, but not each time.
-        if all(growth(work, make, size) > MOST_GROWTH for _ in range(3)):
+        if all(growth(work, make, size) > MAX_GROWTH for _ in range(3)):
             return True
     return False
 
 
 def growth(work: Callable[[Any], object], make: Callable[[int], Any], size: int) -> float:
     least = seconds(work, make(size), runs=3)
-    return seconds(work, make(4 * size), runs=2) / max(least, LEAST_S / 16)
+    return seconds(work, make(4 * size), runs=2) / max(least, MIN_S / 16)
 
 
 def search_to_the_end(pattern: re.Pattern[Any]) -> Callable[[str], object]:

@@ -22,10 +22,10 @@ from qa.types import Passage
 
 LENGTHS = range(9, 41)
 # With a plan of its buffers each takes 13,000; without it is Python's own coming and going.
-MOST_BYTES_OF_A_LENGTH = 4_000
+MAX_BYTES_OF_A_LENGTH = 4_000
 # What 256 texts and 512 sentences take, and a third more; twice as many are read.
-MOST_BYTES_OF_PASSAGES = 6_000_000
-MOST_BYTES_OF_SENTENCES = 1_500_000
+MAX_BYTES_OF_PASSAGES = 6_000_000
+MAX_BYTES_OF_SENTENCES = 1_500_000
 
 
 class _Malloc(ctypes.Structure):
@@ -73,7 +73,7 @@ def test_a_model_keeps_nothing_of_a_length_it_has_run() -> None:
     before = bytes_in_use()
     for length in LENGTHS:
         run(length)
-    assert bytes_in_use() - before < MOST_BYTES_OF_A_LENGTH * len(LENGTHS)
+    assert bytes_in_use() - before < MAX_BYTES_OF_A_LENGTH * len(LENGTHS)
 
 
 def test_passages_that_were_found_are_kept_to_a_bound() -> None:
@@ -82,11 +82,11 @@ def test_passages_that_were_found_are_kept_to_a_bound() -> None:
             text = words_of(number, 90)
             passage = Passage(str(number), "d", "0" * 64, "", "", (), None, text, 0, len(text))
             diversify_passages([passage], per_document=1)
-        assert held_bytes() < MOST_BYTES_OF_PASSAGES
+        assert held_bytes() < MAX_BYTES_OF_PASSAGES
 
 
 def test_sentences_that_were_compared_are_kept_to_a_bound() -> None:
     with traced() as held_bytes:
         for number in range(1_024):
             read_words(words_of(number, 12))
-        assert held_bytes() < MOST_BYTES_OF_SENTENCES
+        assert held_bytes() < MAX_BYTES_OF_SENTENCES
