@@ -1,11 +1,8 @@
 """What a process that exports traces writes of requests with a question in their address."""
 
-import os
-from typing import Any
-
 import pytest
 
-from tests.support.processes import own_database, run_python
+from tests.support.processes import run_python
 
 pytestmark = pytest.mark.slow
 
@@ -37,20 +34,16 @@ metrics.get_meter_provider().shutdown()
 """
 
 
-def test_no_query_string_and_no_message_is_exported(
-    django_db_setup: None, django_db_blocker: Any
-) -> None:
-    name = f"test_traces_{os.getpid()}"
-    with django_db_blocker.unblock(), own_database(name) as database:
-        done = run_python(
-            "-c",
-            PROGRAM,
-            DATABASE_URL=database,
-            DJANGO_SETTINGS_MODULE="pkb.settings",
-            OTEL_EXPORTER="console",
-            ALLOWED_HOSTS="testserver",
-            OTEL_INSTRUMENTATION_HTTP_CAPTURE_HEADERS_SERVER_REQUEST="referer",
-        )
+def test_no_query_string_and_no_message_is_exported(database: str) -> None:
+    done = run_python(
+        "-c",
+        PROGRAM,
+        DATABASE_URL=database,
+        DJANGO_SETTINGS_MODULE="pkb.settings",
+        OTEL_EXPORTER="console",
+        ALLOWED_HOSTS="testserver",
+        OTEL_INSTRUMENTATION_HTTP_CAPTURE_HEADERS_SERVER_REQUEST="referer",
+    )
     assert done.returncode == 0, done.stderr
     for told in ('"GET documents"', '"http.url": "http://testserver/documents"', "ValueError"):
         assert told in done.stdout

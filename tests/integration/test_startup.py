@@ -1,16 +1,14 @@
 """What starting costs, and what a wrong setting says."""
 
-import os
 import socket
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from pkb.preload import question_models
 from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION
-from tests.support.processes import MODELS, own_database, run_python
+from tests.support.processes import MODELS, run_python
 
 pytestmark = pytest.mark.slow
 
@@ -46,7 +44,7 @@ def test_check_and_adapters_import_no_model_library() -> None:
 
 
 def test_start_and_answer_import_no_torch_no_dspy_and_no_measurement(
-    tmp_path: Path, django_db_setup: None, django_db_blocker: Any
+    tmp_path: Path, database: str
 ) -> None:
     for model in question_models():
         model.load()  # the exports are there
@@ -66,8 +64,7 @@ with acting_as(SYSTEM):
 found = [name for name in {UNASKED} if name in sys.modules]
 sys.exit(f"imported: {{found}}" if found else 0)
 """
-    with django_db_blocker.unblock(), own_database(f"test_startup_{os.getpid()}") as database:
-        done = run_python("-c", program, DATABASE_URL=database, PKB_MODEL_DIR=str(MODELS))
+    done = run_python("-c", program, DATABASE_URL=database, PKB_MODEL_DIR=str(MODELS))
     assert done.returncode == 0, done.stderr
     assert "[1] " in done.stdout
 
