@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import AsyncClient, Client
 from rest_framework.test import APIClient
 
-from corpus.ingestion import StoredDocument
+from corpus.ingestion.document_writer import StoredDocument
 from corpus.models import DEFAULT_COLLECTION, Collection, Job
 from tests.support.documents import LIGHTHOUSE_QUESTION, ingest_text_of
 
