@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
 
 
 @dataclass
@@ -26,3 +28,9 @@ class Seen:
     dialogs: list[str] = field(default_factory=list)
     foreign: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+
+
+def assert_accessible(page: Page) -> None:
+    found = Axe().run(page).response["violations"]
+    serious = [one["id"] for one in found if one["impact"] in {"serious", "critical"}]
+    assert serious == [], page.url

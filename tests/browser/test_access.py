@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.site import Seen, Site
+from tests.browser.site import Seen, Site, assert_accessible
 from tests.support.documents import LIGHTHOUSE_QUESTION
 from tests.support.drawing import examples
 from tests.unit.loaders.sample_files import Pdf
@@ -76,17 +75,16 @@ def places(site: Site, browser: Browser) -> Iterator[Places]:
     page.close()
 
 
-def assert_accessible(page: Page) -> None:
-    found = Axe().run(page).response["violations"]
-    serious = [one["id"] for one in found if one["impact"] in {"serious", "critical"}]
-    assert serious == [], page.url
-
-
-@pytest.mark.parametrize("look", LOOKS)
-def test_axe_finds_nothing_serious_on_any_page(page: Page, places: Places, look: str) -> None:
-    width, height, scheme = LOOKS[look]
+@pytest.fixture(params=LOOKS.values(), ids=list(LOOKS))
+def screen(page: Page, request: pytest.FixtureRequest) -> Page:
+    """A page as it looks on one screen and another."""
+    width, height, scheme = request.param
     page.set_viewport_size({"width": width, "height": height})
-    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.emulate_media(color_scheme=scheme)
+    return page
+
+
+def test_axe_finds_nothing_serious_on_any_page(screen: Page, places: Places) -> None:
     paths = [
         "/ui/ask", "/ui/chats", f"{places.chat}/delete", "/ui/search?q=fee+of+a+berth",
         "/ui/library", "/ui/library/formats", places.answer, f"{places.document}?start=0&end=10",
@@ -94,26 +92,22 @@ def test_axe_finds_nothing_serious_on_any_page(page: Page, places: Places, look:
         "/ui/quality", "/ui/rules", "/ui/rules/new", places.table,
     ]  # fmt: skip
     for path in paths:
-        page.goto(path)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
-        assert_accessible(page)
+        screen.goto(path)
+        assert screen.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+        assert_accessible(screen)
 
 
-@pytest.mark.parametrize("look", LOOKS)
-def test_axe_finds_nothing_serious_in_what_opens(page: Page, places: Places, look: str) -> None:
-    width, height, scheme = LOOKS[look]
-    page.set_viewport_size({"width": width, "height": height})
-    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-    page.goto("/ui/library")
-    page.locator("td.pick input").first.check()
+def test_axe_finds_nothing_serious_in_what_opens(screen: Page, places: Places) -> None:
+    screen.goto("/ui/library")
+    screen.locator("td.pick input").first.check()
     for name in ("Paste text", "New collection", "Model and chunking"):
-        page.get_by_text(name).click()
-    assert_accessible(page)
-    page.goto(places.chat)
-    page.get_by_text("Rename").click()
-    page.locator(".turn [data-cite]").first.click()
-    expect(page.locator("#source #passage")).to_be_visible()
-    assert_accessible(page)
+        screen.get_by_text(name).click()
+    assert_accessible(screen)
+    screen.goto(places.chat)
+    screen.get_by_text("Rename").click()
+    screen.locator(".turn [data-cite]").first.click()
+    expect(screen.locator("#source #passage")).to_be_visible()
+    assert_accessible(screen)
 
 
 def test_a_source_that_covers_the_page_keeps_the_focus(page: Page, places: Places) -> None:
