@@ -101,7 +101,8 @@ class CountingEmbedder:
 @pytest.fixture
 def counting(monkeypatch: pytest.MonkeyPatch, collection: Collection) -> CountingEmbedder:
     counter = CountingEmbedder(get_embedder(collection.embedding_model))
-    monkeypatch.setattr("corpus.ingestion.ingest.get_embedder", lambda name: counter)
+    for module in ("chunking", "ingest"):
+        monkeypatch.setattr(f"corpus.ingestion.{module}.get_embedder", lambda name: counter)
     return counter
 
 
