@@ -60,9 +60,6 @@ class Powers(NamedTuple):
     not_leakproof: list[str]
 
 
-_AS_POWERS = class_row(Powers)
-
-
 @checks.register(CONFIGURATION)
 def check_deployment(**kwargs: Any) -> list[checks.CheckMessage]:
     return list(check_exposure(settings.EXPOSURE))
@@ -103,11 +100,11 @@ def check_exposure(exposure: Exposure) -> Iterator[checks.CheckMessage]:
 @checks.register(CONFIGURATION, ROLE_CHECKS)
 def check_role(**kwargs: Any) -> list[checks.CheckMessage]:
     """Check the role on an external server; the embedded one needs no check."""
-    powers = None if settings.PKB_POSTGRES_DIR else _ask_for_powers()
-    return [] if powers is None else [*_judge(powers), *_miss_marks(powers)]
+    powers = None if settings.PKB_POSTGRES_DIR else _read_powers()
+    return [] if powers is None else list(_check_powers(powers))
 
 
-def _judge(powers: Powers) -> Iterator[checks.CheckMessage]:
+def _check_powers(powers: Powers) -> Iterator[checks.CheckMessage]:
     by_rank = f"The database role {powers.role!r} is a superuser or bypasses row-level security:"
     if settings.PKB_AUTH_REQUIRED and (powers.is_powerful or powers.may_own):
         by_owning = f"The database role {powers.role!r} owns the tables, or can become their owner:"
@@ -121,9 +118,6 @@ def _judge(powers: Powers) -> Iterator[checks.CheckMessage]:
         message = f"The database role {powers.role!r} has session settings of unknown origin."
         hint = "Run ALTER ROLE ... RESET ALL, also IN DATABASE. Set options in DATABASE_URL."
         yield checks.Error(message, hint=hint, id="pkb.E004")
-
-
-def _miss_marks(powers: Powers) -> Iterator[checks.CheckMessage]:
     if powers.not_leakproof:
         message = (
             "Under row-level security this server does not use some indexes: searches are slow."
@@ -137,10 +131,11 @@ def _miss_marks(powers: Powers) -> Iterator[checks.CheckMessage]:
         yield checks.Warning(message, hint=hint, id="pkb.W005")
 
 
-def _ask_for_powers() -> Powers | None:
-    wanted = {**connection.get_connection_params(), "connect_timeout": CONNECT_TIMEOUT_S}
+def _read_powers() -> Powers | None:
+    params = {**connection.get_connection_params(), "connect_timeout": CONNECT_TIMEOUT_S}
+    rows = class_row(Powers)
     try:
-        with psycopg.connect(**wanted) as asking, asking.cursor(row_factory=_AS_POWERS) as cursor:
+        with psycopg.connect(**params) as server, server.cursor(row_factory=rows) as cursor:
             return cursor.execute(_POWERS, [list(LEAKPROOF)]).fetchone()
     except psycopg.OperationalError:
         return None

@@ -40,7 +40,7 @@ def add_counts(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     return {
         **context,
         "counts": counts,
-        "problems": [found.detail for found in state.find_problems()],
+        "problems": [finding.detail for finding in state.find_problems()],
         "lines": [*describe_state(state), describe_backups(state.backups)],
     }
 
@@ -48,14 +48,14 @@ def add_counts(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 def describe_state(state: State) -> Iterator[str]:
     """Yield lines about the workers, the standby if there is one, and the disks."""
     if state.workers is not None and state.backlog is not None:
-        heard = [f"{worker.id} ({worker.silent.seconds} s ago)" for worker in state.workers]
-        names = ", ".join(heard) or "none"
+        workers = [f"{worker.id} ({worker.silent.seconds} s ago)" for worker in state.workers]
+        names = ", ".join(workers) or "none"
         waiting = state.backlog.waiting_count
         yield f"Workers and their last heartbeats: {names}; waiting tasks: {waiting}."
     if state.standby is not None:
         yield describe_standby(state.standby)
-    left = [f"{filesizeformat(disk.free_bytes)} ({disk.use})" for disk in state.disks]
-    yield f"Free disk space: {', '.join(left)}."
+    spaces = [f"{filesizeformat(disk.free_bytes)} ({disk.use})" for disk in state.disks]
+    yield f"Free disk space: {', '.join(spaces)}."
 
 
 def describe_standby(standby: Standby) -> str:
@@ -68,13 +68,13 @@ def describe_standby(standby: Standby) -> str:
     )
 
 
-def describe_backups(found: Backups | None) -> str:
+def describe_backups(backups: Backups | None) -> str:
     """Return a line about the automatic backups."""
-    if found is None:
+    if backups is None:
         return "Automatic backups are off: PKB_BACKUP_DIR is not set."
-    last = f"{timesince(found.last)} ago" if found.last else "never"
-    line = f"Last good backup: {last}; {len(found.times)} backups."
-    return f"{line} The last attempt failed: {found.failure}" if found.failure else line
+    last = f"{timesince(backups.last)} ago" if backups.last else "never"
+    line = f"Last good backup: {last}; {len(backups.times)} backups."
+    return f"{line} The last attempt failed: {backups.failure}" if backups.failure else line
 
 
 # Other apps and models, such as the worker queue, come last.

@@ -70,11 +70,9 @@ def replica_settings(primary: Mapping[str, Any], url: SecretStr) -> dict[str, An
     # Detect a host that vanishes while a query runs, when nothing is sent that could time out.
     alive = {"keepalives_idle": 3, "keepalives_interval": 1, "keepalives_count": 2}
     defaults = {"connect_timeout": 2, "tcp_user_timeout": 3_000, **alive, **replica["OPTIONS"]}
-    # Django's tests have no second database.
-    mirrored = {"TEST": {"MIRROR": "default"}}
     return {
         **replica,
-        **mirrored,
+        "TEST": {"MIRROR": "default"},  # Django's tests have no second database
         "OPTIONS": {**defaults, "options": options, "pool": pool},
         "CONN_HEALTH_CHECKS": True,
     }
@@ -86,12 +84,11 @@ def choose_postgres_dir(data_dir: Path) -> Path:
     Root starts it as a system user. If that user may not enter the data folder, use a folder below
     ``/var/lib/pkb`` instead, named by a hash of the data folder.
     """
-    wanted = data_dir / "postgres"
-    standing = [path for path in (wanted, *wanted.parents) if path.exists()]
-    is_open = all(path.stat().st_mode & stat.S_IXOTH for path in standing if path != wanted)
-    if os.geteuid() != 0 or is_open:
-        return wanted
-    return Path("/var/lib/pkb") / sha256(str(wanted).encode()).hexdigest()[:12]
+    folder = data_dir / "postgres"
+    above = [path for path in folder.parents if path.exists()]
+    if os.geteuid() != 0 or all(path.stat().st_mode & stat.S_IXOTH for path in above):
+        return folder
+    return Path("/var/lib/pkb") / sha256(str(folder).encode()).hexdigest()[:12]
 
 
 def set_request_timeouts(databases: Mapping[str, dict[str, Any]], settings: Any) -> None:

@@ -17,7 +17,7 @@ from rest_framework.views import APIView
 
 from corpus.access.principal import Scope, current_principal
 from corpus.api.outages import is_migrated
-from corpus.catalogue import Totals, count_stored
+from corpus.catalogue import count_stored
 from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import NotReady
 from pkb.preload import are_models_loaded, is_lm_loaded
@@ -59,7 +59,10 @@ class HealthView(APIView):
         if current_principal().is_anonymous:
             is_up = bool(cache.get_or_set("is_database_up", _is_database_up, ANONYMOUS_CACHE_S))
             return Response({"status": _status(is_up, loaded)})
-        totals = _count()
+        try:
+            totals = count_stored()
+        except DATABASE_ERRORS:
+            totals = None
         body = {
             "status": _status(totals is not None, loaded),
             "version": settings.VERSION,
@@ -86,13 +89,6 @@ def _is_database_up() -> bool:
     return True
 
 
-def _count() -> Totals | None:
-    try:
-        return count_stored()
-    except DATABASE_ERRORS:
-        return None
-
-
 class Ready(serializers.Serializer[Any]):
     status = serializers.ChoiceField(["ready"])
 
@@ -113,19 +109,15 @@ class ReadyView(APIView):
     def get(self, request: Request) -> Response:
         if not are_models_loaded():
             raise NotReady("The models are still loading.")
-        is_anonymous = current_principal().is_anonymous
-        migrated = (
-            cache.get_or_set("is_migrated", is_migrated, ANONYMOUS_CACHE_S)
-            if is_anonymous
-            else is_migrated()
-        )
-        if not migrated:
+        headers = {}
+        if current_principal().is_anonymous:
+            is_up_to_date = cache.get_or_set("is_migrated", is_migrated, ANONYMOUS_CACHE_S)
+        elif is_up_to_date := is_migrated():
+            # `manage.py ask` compares it with its own database and configuration.
+            headers = {INSTALLATION_HEADER: installation_sha256()}
+        if not is_up_to_date:
             raise NotReady("The database is not migrated or cannot be reached.")
-        if is_anonymous:
-            return Response({"status": "ready"})
-        # `manage.py ask` compares it with its own database and configuration.
-        whose = {INSTALLATION_HEADER: installation_sha256()}
-        return Response({"status": "ready"}, headers=whose)
+        return Response({"status": "ready"}, headers=headers)
 
 
 @endpoint(GET=Endpoint("get_metrics", tag="Service", summary="Get metrics", scope=Scope.ADMIN))

@@ -24,13 +24,23 @@ def logging_config(*, level: str, json_lines: bool) -> dict[str, Any]:
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )
+    renderers: list[Any]
+    if json_lines:
+        renderers = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    else:
+        # A rich traceback would show local variables, with texts and keys.
+        plain = structlog.dev.plain_traceback
+        renderers = [structlog.dev.ConsoleRenderer(colors=False, exception_formatter=plain)]
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {
             "structured": {
                 "()": structlog.stdlib.ProcessorFormatter,
-                "processors": _last_steps(json_lines=json_lines),
+                "processors": [
+                    structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                    *renderers,
+                ],
                 "foreign_pre_chain": shared,
             }
         },
@@ -58,17 +68,3 @@ def logging_config(*, level: str, json_lines: bool) -> dict[str, Any]:
 def _drop_traceback(record: logging.LogRecord) -> bool:
     record.exc_info = None
     return True
-
-
-def _console() -> structlog.dev.ConsoleRenderer:
-    # A rich traceback would show local variables, with texts and keys.
-    return structlog.dev.ConsoleRenderer(
-        colors=False, exception_formatter=structlog.dev.plain_traceback
-    )
-
-
-def _last_steps(*, json_lines: bool) -> list[Any]:
-    drop = structlog.stdlib.ProcessorFormatter.remove_processors_meta
-    if json_lines:
-        return [drop, structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
-    return [drop, _console()]

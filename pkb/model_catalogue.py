@@ -26,18 +26,35 @@ _OPENAI = re.compile(
 
 def embedders(env: Env, *, cache_dir: Path) -> Catalogue:
     """Return the embedding models; exported models are stored in ``cache_dir``."""
-    found = _packaged_embedders(env, cache_dir)
-    found["hashing-<dimension>"] = {
+    catalogue = _packaged_embedders(env, cache_dir)
+    catalogue["hashing-<dimension>"] = {
         "BACKEND": "corpus.embedders.hashed_words.build_hashing",
         "PATTERN": rf"hashing-(?P<dimension>{_DIMENSION})",
     }
     for model in [env.embedding_model_name, *env.extra_embedding_models]:
         if not model.startswith(_OWN_PREFIXES):
-            found.setdefault(model, _sentence_transformer(env, model))
+            entry = {
+                "BACKEND": "corpus.embedders.sentence_transformer.SentenceTransformerEmbedder",
+                "OPTIONS": {
+                    "model": model,
+                    "batch_size": env.embedding_batch_size,
+                    "threads": env.pkb_model_threads,
+                },
+            }
+            catalogue.setdefault(model, entry)
         # By name, not by pattern: requests may not choose which models the API key pays for.
-        elif named := _OPENAI.fullmatch(model):
-            found[model] = _openai_embedder(env, **named.groupdict())
-    return found
+        elif match := _OPENAI.fullmatch(model):
+            catalogue[model] = {
+                "BACKEND": "corpus.embedders.openai_api.OpenAIEmbedder",
+                "OPTIONS": {
+                    **match.groupdict(),
+                    "api_base": env.pkb_embedding_api_base,
+                    "api_key": env.pkb_embedding_api_key,
+                    "max_tokens": env.pkb_embedding_max_tokens,
+                    "timeout_s": env.pkb_model_timeout_s,
+                },
+            }
+    return catalogue
 
 
 def _packaged_embedders(env: Env, cache_dir: Path) -> Catalogue:
@@ -64,31 +81,6 @@ def _packaged_embedders(env: Env, cache_dir: Path) -> Catalogue:
                 "name": f"{bge}+{minilm}",
                 "weights": {bge: 0.6, f"{minilm}-int8": 0.4},
             },
-        },
-    }
-
-
-def _openai_embedder(env: Env, model: str, dimension: str | None) -> dict[str, Any]:
-    return {
-        "BACKEND": "corpus.embedders.openai_api.OpenAIEmbedder",
-        "OPTIONS": {
-            "model": model,
-            "dimension": dimension,
-            "api_base": env.pkb_embedding_api_base,
-            "api_key": env.pkb_embedding_api_key,
-            "max_tokens": env.pkb_embedding_max_tokens,
-            "timeout_s": env.pkb_model_timeout_s,
-        },
-    }
-
-
-def _sentence_transformer(env: Env, model: str) -> dict[str, Any]:
-    return {
-        "BACKEND": "corpus.embedders.sentence_transformer.SentenceTransformerEmbedder",
-        "OPTIONS": {
-            "model": model,
-            "batch_size": env.embedding_batch_size,
-            "threads": env.pkb_model_threads,
         },
     }
 
@@ -147,14 +139,14 @@ def readers(env: Env, *, cache_dir: Path) -> Catalogue:
 
 def answerers(env: Env, *, programs_dir: Path) -> Catalogue:
     """Return the answerers; ``default`` is the language model, if one is configured."""
-    found: Catalogue = {
+    catalogue: Catalogue = {
         "extractive": {
             "BACKEND": "qa.answerers.extractive.ExtractiveAnswerer",
             "OPTIONS": {"most_words": env.pkb_answer_words},
         }
     }
     if env.pkb_lm:
-        found["default"] = {
+        catalogue["default"] = {
             "BACKEND": "qa.answerers.dspy_program.LMAnswerer",
             "OPTIONS": {
                 "model": env.pkb_lm,
@@ -168,4 +160,4 @@ def answerers(env: Env, *, programs_dir: Path) -> Catalogue:
                 "programs": programs_dir,
             },
         }
-    return found
+    return catalogue

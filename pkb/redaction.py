@@ -58,16 +58,18 @@ def redact(span: ReadableSpan) -> ReadableSpan:
 
 
 def _redacted(attributes: Mapping[str, AttributeValue] | None) -> dict[str, AttributeValue]:
-    shown = {name: value for name, value in (attributes or {}).items() if name not in _WITHHELD}
-    return {name: _redact_value(value) for name, value in shown.items()}
-
-
-def _redact_value(value: AttributeValue) -> AttributeValue:
-    if isinstance(value, str):
-        return _without_query(value)
-    if isinstance(value, Sequence):
-        return [_without_query(each) for each in value if isinstance(each, str)] or value
-    return value
+    redacted: dict[str, AttributeValue] = {}
+    for name, value in (attributes or {}).items():
+        if name in _WITHHELD:
+            continue
+        if isinstance(value, str):
+            redacted[name] = _without_query(value)
+        elif isinstance(value, Sequence):
+            texts = [_without_query(each) for each in value if isinstance(each, str)]
+            redacted[name] = texts or value
+        else:
+            redacted[name] = value
+    return redacted
 
 
 def _without_query(text: str) -> str:

@@ -11,10 +11,14 @@ from opentelemetry.exporter.prometheus import PrometheusMetricReader
 from opentelemetry.instrumentation.django import DjangoInstrumentor
 from opentelemetry.instrumentation.psycopg import PsycopgInstrumentor
 from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import ConsoleMetricExporter, PeriodicExportingMetricReader
+from opentelemetry.sdk.metrics.export import (
+    ConsoleMetricExporter,
+    MetricExporter,
+    PeriodicExportingMetricReader,
+)
 from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter
 
 from pkb.redaction import RedactingExporter
 from pkb.status.gauges import observe_state
@@ -27,8 +31,15 @@ def set_up() -> None:
         {SERVICE_NAME: settings.PKB_OTEL_SERVICE_NAME, SERVICE_VERSION: settings.VERSION}
     )
     readers: list[Any] = [PrometheusMetricReader()]
+    spans: SpanExporter
+    points: MetricExporter
     if settings.PKB_OTEL_EXPORTER != "none":
-        spans, points = _exporters(settings.PKB_OTEL_EXPORTER, settings.PKB_OTEL_ENDPOINT)
+        endpoint = settings.PKB_OTEL_ENDPOINT
+        if settings.PKB_OTEL_EXPORTER == "console":
+            spans, points = ConsoleSpanExporter(), ConsoleMetricExporter()
+        else:
+            spans = OTLPSpanExporter(endpoint=f"{endpoint}/v1/traces")
+            points = OTLPMetricExporter(endpoint=f"{endpoint}/v1/metrics")
         readers.append(PeriodicExportingMetricReader(points))
         tracing = TracerProvider(resource=resource)
         tracing.add_span_processor(BatchSpanProcessor(RedactingExporter(spans)))
@@ -37,12 +48,3 @@ def set_up() -> None:
         PsycopgInstrumentor().instrument()
     metrics.set_meter_provider(MeterProvider(resource=resource, metric_readers=readers))
     observe_state()
-
-
-def _exporters(kind: str, endpoint: str) -> tuple[Any, Any]:
-    if kind == "console":
-        return ConsoleSpanExporter(), ConsoleMetricExporter()
-    return (
-        OTLPSpanExporter(endpoint=f"{endpoint}/v1/traces"),
-        OTLPMetricExporter(endpoint=f"{endpoint}/v1/metrics"),
-    )

@@ -12,12 +12,12 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from rest_framework.authentication import CSRFCheck
 
+from accounts.audit import record_action
 from accounts.authentication import authenticate_key, find_key, principal_of
 from accounts.client_ip import client_ip
 from corpus.access.principal import ANONYMOUS, SYSTEM, Principal, Scope, acting_as
 from corpus.api.outages import translate_error
 from corpus.errors import NotAllowed, NotLoggedIn, PkbError
-from pkb.http.audit_middleware import audit_request
 from pkb.http.endpoint_lookup import LOGIN, METRICS, SAFE_METHODS, find_endpoint, is_page
 from pkb.http.exposure import is_local_request
 from pkb.http.problems import MEDIA_TYPE, problem_of
@@ -25,12 +25,13 @@ from qa.api.openai.openai_errors import openai_error
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
+NOT_LOGGED_IN = "Log in, or send an API key: Authorization: Bearer KEY."
+# Fields of a response that identify the created object, in order of preference.
+_CREATED_NAMES = ("document_id", "job_id", "id", "name")
+
 
 class AccessMiddleware:
     """Authorizes each request and sets the current principal."""
-
-    sync_capable = True
-    async_capable = False
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -43,7 +44,7 @@ class AccessMiddleware:
         request.principal = principal  # type: ignore[attr-defined]
         with acting_as(principal):
             reply = self.get_response(request)
-            audit_request(request, reply)
+            _audit(request, reply)
             if principal.user_id is not None:
                 # Responses to users must not be shared; browsers do not store those of the API.
                 cache_control = "private" if is_page(request.path_info) else "no-store"
@@ -86,7 +87,7 @@ def authorize(request: HttpRequest) -> Principal:
         # Endpoints for administrators cover the data of all users.
         return replace(principal, sees_all=True) if scope == Scope.ADMIN else principal
     if principal.is_anonymous:
-        raise NotLoggedIn("Log in, or send an API key: Authorization: Bearer KEY.")
+        raise NotLoggedIn(NOT_LOGGED_IN)
     raise NotAllowed(f"This requires the scope {scope}.")
 
 
@@ -112,8 +113,31 @@ def _is_local_scrape(request: HttpRequest) -> bool:
     )
 
 
+def _audit(request: HttpRequest, reply: HttpResponseBase) -> None:
+    """Record a request that changes data or is made in the admin, after its response."""
+    method, path = str(request.method), request.path_info
+    endpoint = find_endpoint(method, path)
+    if method in SAFE_METHODS or endpoint.scope == Scope.READ:
+        return
+    body = getattr(reply, "data", None)
+    created = None
+    if isinstance(body, dict) and "error" not in body:
+        created = next((body[name] for name in _CREATED_NAMES if name in body), None)
+    match = request.resolver_match
+    action = endpoint.id or (match.view_name if match else "unknown")
+    record_action(action, subject=created or path, status=reply.status_code)
+
+
 def _refuse(request: HttpRequest, refusal: PkbError) -> HttpResponse:
-    reply = _render(request, refusal)
+    """Return a problem document, an error in OpenAI's format below /v1, or a page."""
+    path = request.path_info
+    status, problem = refusal.status, problem_of(refusal)
+    if path.startswith("/v1/"):
+        reply: HttpResponse = JsonResponse(openai_error(problem), status=status)
+    elif (is_page(path) or path == "/docs") and request.accepts("text/html"):
+        reply = _show(request, refusal)
+    else:
+        reply = JsonResponse(problem, status=status, content_type=MEDIA_TYPE)
     if refusal.challenge and reply.status_code == refusal.status:
         reply["WWW-Authenticate"] = refusal.challenge
     if refusal.retry_after_s:
@@ -121,26 +145,17 @@ def _refuse(request: HttpRequest, refusal: PkbError) -> HttpResponse:
     return reply
 
 
-def _render(request: HttpRequest, refusal: PkbError) -> HttpResponse:
-    path = request.path_info
-    if path.startswith("/v1/"):
-        return JsonResponse(openai_error(problem_of(refusal)), status=refusal.status)
-    if not (is_page(path) or path == "/docs") or not request.accepts("text/html"):
-        return JsonResponse(problem_of(refusal), status=refusal.status, content_type=MEDIA_TYPE)
-    return _show(request, refusal)
-
-
 def _show(request: HttpRequest, refusal: PkbError) -> HttpResponse:
     """Redirect to the login page, or show the reason on a page."""
     is_part = "HX-Request" in request.headers
     if isinstance(refusal, NotLoggedIn):
         here = request.headers.get("HX-Current-URL", "") if is_part else request.get_full_path()
-        address = f"{LOGIN}?{urlencode({'next': here})}"
+        login_url = f"{LOGIN}?{urlencode({'next': here})}"
         if is_part:
-            return HttpResponse(status=refusal.status, headers={"HX-Redirect": address})
+            return HttpResponse(status=refusal.status, headers={"HX-Redirect": login_url})
         if request.method in SAFE_METHODS:
-            return redirect(address)
+            return redirect(login_url)
     request.principal = ANONYMOUS  # type: ignore[attr-defined]
     template = "web/parts/problem.html" if is_part else "web/problem.html"
-    shown = {"title": refusal.title, "detail": str(refusal)}
-    return render(request, template, shown, status=refusal.status)
+    context = {"title": refusal.title, "detail": str(refusal)}
+    return render(request, template, context, status=refusal.status)

@@ -22,11 +22,12 @@ everything, so they never wait in front of users (docs/decisions/0027).
 import asyncio
 import json
 import os
-from asyncio import Future, TimerHandle
+from asyncio import Future
 from collections import Counter, OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from http import HTTPStatus
 from io import BytesIO
@@ -45,7 +46,7 @@ from corpus.access.principal import Principal
 from corpus.api.outages import translate_error
 from corpus.endpoints import BodySize, Cost, Endpoint
 from corpus.errors import PkbError
-from pkb.http.access import authenticate_request
+from pkb.http.access import NOT_LOGGED_IN, authenticate_request
 from pkb.http.bodies import Body, BodyReader
 from pkb.http.endpoint_lookup import MCP, SAFE_METHODS, find_endpoint, is_page
 from pkb.http.exposure import PROXY_HEADERS
@@ -63,7 +64,6 @@ Application = Callable[[Any, Any, Any], Awaitable[None]]
 Identify = Callable[[Any], Awaitable[Principal]]
 """Returns the principal of a request, from its ASGI scope; raises ``PkbError``."""
 
-NOT_LOGGED_IN = "Log in, or send an API key: Authorization: Bearer KEY."
 PROXY_WITHOUT_LOGIN = (
     "A proxy forwarded this request, but no login is required: set PKB_AUTH=required"
     " (docs/explanation/security.md)."
@@ -115,8 +115,8 @@ def tool_call_cost(content: bytes) -> Cost:
         return Cost.ANSWER
     if not isinstance(message, dict) or message.get("method") != "tools/call":
         return Cost.LIGHT
-    called = message.get("params")
-    name = called.get("name") if isinstance(called, dict) else None
+    params = message.get("params")
+    name = params.get("name") if isinstance(params, dict) else None
     return _TOOLS.get(name, Cost.LIGHT) if isinstance(name, str) else Cost.LIGHT
 
 
@@ -167,8 +167,8 @@ def queue_limits(settings: Any) -> dict[Cost, QueueLimits]:
         Cost.HEALTH: 2,
         Cost.ANONYMOUS: 2,
     }
-    left = pool_size - sum(concurrent.values()) - STREAM_CONNECTIONS
-    concurrent[Cost.LIGHT] = settings.PKB_LIGHT_CONCURRENCY or max(MIN_LIGHT, left)
+    rest = pool_size - sum(concurrent.values()) - STREAM_CONNECTIONS
+    concurrent[Cost.LIGHT] = settings.PKB_LIGHT_CONCURRENCY or max(MIN_LIGHT, rest)
     concurrent[Cost.REPLAY] = REPLAYS
     return {
         cost: QueueLimits(
@@ -319,7 +319,7 @@ class AdmissionMiddleware:
         identify: Identify | None = None,
     ) -> None:
         self._application = application
-        self._identify = identify or _identify
+        self._identify = identify or partial(asyncio.to_thread, _identify)
         self._limiters = {cost: ConcurrencyLimiter(limits) for cost, limits in queues.items()}
         self._bodies = bodies
         held_bytes = MAX_BUFFERED_FILES * max(bodies.body_bytes, bodies.file_bytes)
@@ -414,6 +414,15 @@ class AdmissionMiddleware:
     async def _run(
         self, scope: Any, body: Body, send: Any, caller: Caller, endpoint: Endpoint
     ) -> None:
+        async def send_in_time(message: Any) -> None:
+            """Send a message, and disconnect a client that does not read it in time."""
+            loop = asyncio.get_running_loop()
+            timer = loop.call_later(self._bodies.timeout_s, body.mark_disconnected)
+            try:
+                await send(message)
+            finally:
+                timer.cancel()
+
         cost = endpoint.cost
         if scope["path"] == MCP:
             cost = tool_call_cost(body.file.read(TOOL_CALL_BYTES + 1))
@@ -427,8 +436,7 @@ class AdmissionMiddleware:
         except ClientDisconnected:
             return
         try:
-            sender = _TimedSend(body, send, timeout_s=self._bodies.timeout_s)
-            await self._application(scope, body, sender)
+            await self._application(scope, body, send_in_time)
         finally:
             limiter.release()
 
@@ -448,23 +456,6 @@ class AdmissionMiddleware:
         if caller.is_known or cost in {Cost.LOGIN, Cost.HEALTH}:
             return self._limiters[cost]
         return self._limiters[Cost.ANONYMOUS]
-
-
-class _TimedSend:
-    """Sends messages, and disconnects a client that does not read them in time."""
-
-    def __init__(self, body: Body, send: Any, *, timeout_s: float) -> None:
-        self._body = body
-        self._send = send
-        self._timeout_s = timeout_s
-
-    async def __call__(self, message: Any) -> None:
-        loop = asyncio.get_running_loop()
-        timer: TimerHandle = loop.call_later(self._timeout_s, self._body.mark_disconnected)
-        try:
-            await self._send(message)
-        finally:
-            timer.cancel()
 
 
 def check_headers(scope: Any) -> None:
@@ -489,11 +480,7 @@ def check_headers(scope: Any) -> None:
         raise RequestRejected(401, NOT_LOGGED_IN)
 
 
-async def _identify(scope: Any) -> Principal:
-    return await asyncio.to_thread(_identify_on_thread, scope)
-
-
-def _identify_on_thread(scope: Any) -> Principal:
+def _identify(scope: Any) -> Principal:
     """Return the principal of a request.
 
     Raises:
@@ -522,8 +509,8 @@ def _address(scope: Any) -> str:
     return resolve_client_ip(_peer(scope), forwarded)
 
 
-def _header(scope: Any, wanted: bytes) -> bytes:
-    return next((value for name, value in scope["headers"] if name == wanted), b"")
+def _header(scope: Any, name: bytes) -> bytes:
+    return next((value for key, value in scope["headers"] if key == name), b"")
 
 
 async def _linger(receive: Any, rejected: RequestRejected) -> None:

@@ -28,15 +28,15 @@ def find_endpoint(method: str, path: str) -> Endpoint:
     An undeclared method has the scope of the first declared one, and light cost.
     """
     by_method = _find_declared(path)
-    found = by_method.get("GET" if method == "HEAD" else method)
-    if found is None:
+    endpoint = by_method.get("GET" if method == "HEAD" else method)
+    if endpoint is None:
         first = next(iter(by_method.values()), Endpoint())
-        found = Endpoint(scope=first.scope, is_open=first.is_open)
-    if found.scope is not None or found.is_open:
-        return found
+        endpoint = Endpoint(scope=first.scope, is_open=first.is_open)
+    if endpoint.scope is not None or endpoint.is_open:
+        return endpoint
     if _ADMIN.fullmatch(path):
-        return replace(found, scope=Scope.ADMIN)
-    return replace(found, scope=Scope.READ if method in SAFE_METHODS else Scope.INGEST)
+        return replace(endpoint, scope=Scope.ADMIN)
+    return replace(endpoint, scope=Scope.READ if method in SAFE_METHODS else Scope.INGEST)
 
 
 def is_page(path: str) -> bool:

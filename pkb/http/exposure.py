@@ -7,7 +7,7 @@ from ipaddress import ip_address
 from typing import Self
 from urllib.parse import urlsplit
 
-from pkb.env import Env
+from pkb.env import Env, split_names
 
 # Headers of proxies: the client is on another machine.
 PROXY_HEADERS = frozenset({
@@ -36,18 +36,18 @@ class Exposure:
 
     @classmethod
     def of(cls, env: Env) -> Self:
-        hosts = [host.strip() for host in env.allowed_hosts.split(",") if host.strip()]
+        hosts = split_names(env.allowed_hosts)
         return cls(env.app_host, hosts, env.pkb_public_url, env.pkb_https, env.pkb_oidc_issuer)
 
     def reasons(self) -> list[str]:
         """Return the settings that expose the service, as ``SETTING: value``."""
-        found = [] if is_loopback(self.bind) else [f"APP_HOST: {self.bind}"]
-        found += [f"ALLOWED_HOSTS: {host}" for host in self.hosts if not is_loopback(host)]
+        reasons = [] if is_loopback(self.bind) else [f"APP_HOST: {self.bind}"]
+        reasons += [f"ALLOWED_HOSTS: {host}" for host in self.hosts if not is_loopback(host)]
         if self.public_url and not is_loopback(urlsplit(self.public_url).hostname or ""):
-            found.append(f"PKB_PUBLIC_URL: {self.public_url}")
+            reasons.append(f"PKB_PUBLIC_URL: {self.public_url}")
         if self.issuer:
-            found.append(f"PKB_OIDC_ISSUER: {self.issuer}")
-        return [*found, "PKB_HTTPS: true"] if self.is_behind_tls else found
+            reasons.append(f"PKB_OIDC_ISSUER: {self.issuer}")
+        return [*reasons, "PKB_HTTPS: true"] if self.is_behind_tls else reasons
 
     def requires_login(self, mode: str) -> bool:
         """Return whether a login is required; ``pkb.checks`` rejects an unsafe ``off``."""

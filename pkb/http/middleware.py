@@ -1,7 +1,6 @@
 """Middleware for logs, request ids, cross-origin writes and the content security policy."""
 
 from collections.abc import Callable
-from typing import Any
 
 import structlog
 from csp.middleware import CSPMiddleware, PolicyParts
@@ -12,7 +11,7 @@ from django_structlog.middlewares import RequestMiddleware
 
 from accounts.client_ip import client_ip
 from corpus.api.origins import REFUSAL, is_cross_origin
-from pkb.http.endpoint_lookup import find_endpoint
+from pkb.http.endpoint_lookup import SAFE_METHODS, find_endpoint
 from pkb.http.problems import plain_problem
 
 
@@ -34,9 +33,6 @@ class LogMiddleware(RequestMiddleware):
 class RequestIdMiddleware:
     """Adds the request id of the log to each response."""
 
-    sync_capable = True
-    async_capable = False
-
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
@@ -48,33 +44,22 @@ class RequestIdMiddleware:
         return response
 
 
-_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
-
-
 class OriginMiddleware:
     """Rejects writes from pages of other origins with 403."""
-
-    sync_capable = True
-    async_capable = False
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        sent = request.headers
-        if _writes(request) and is_cross_origin(
-            origin=sent.get("Origin"),
-            fetch_site=sent.get("Sec-Fetch-Site"),
-            host=sent.get("Host", ""),
+        method, headers = str(request.method), request.headers
+        is_safe = method in SAFE_METHODS | {"TRACE"}
+        if (not is_safe or find_endpoint(method, request.path).writes) and is_cross_origin(
+            origin=headers.get("Origin"),
+            fetch_site=headers.get("Sec-Fetch-Site"),
+            host=headers.get("Host", ""),
         ):
             return plain_problem(403, detail=REFUSAL)
         return self.get_response(request)
-
-
-def _writes(request: HttpRequest) -> bool:
-    if request.method in _SAFE_METHODS:
-        return find_endpoint(str(request.method), request.path).writes
-    return True
 
 
 class PolicyMiddleware(CSPMiddleware):
@@ -85,6 +70,5 @@ class PolicyMiddleware(CSPMiddleware):
     ) -> PolicyParts:
         parts = super().get_policy_parts(request, response, report_only=report_only)
         if request.path.startswith(settings.PKB_INLINE_SCRIPT_PATHS):
-            replaced: dict[str, Any] = settings.PKB_INLINE_SCRIPT_POLICY
-            parts.replace = {**(parts.replace or {}), **replaced}
+            parts.replace = {**(parts.replace or {}), **settings.PKB_INLINE_SCRIPT_POLICY}
         return parts

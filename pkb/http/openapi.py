@@ -7,7 +7,6 @@ from drf_spectacular.openapi import AutoSchema
 from rest_framework import serializers
 
 from corpus.endpoints import Endpoint
-from corpus.errors import PkbError
 
 UNAUTHORIZED, FORBIDDEN = 401, 403
 BAD_REQUEST, NOT_FOUND, NOT_ACCEPTABLE, TOO_LATE = 400, 404, 406, 408
@@ -77,8 +76,12 @@ class ProblemAutoSchema(AutoSchema):
 
     def _get_response_bodies(self, direction: Any = "response") -> Any:
         bodies = super()._get_response_bodies(direction)
+        body = getattr(self.view, "error_body", Problem)
+        media_type = getattr(self.view, "error_media_type", "application/problem+json")
+        schema = {"schema": self.resolve_serializer(body, "response").ref}
         for status, description in sorted(self._errors().items()):
-            bodies.setdefault(status, self._error_body(description))
+            content = {"content": {media_type: schema}, "description": description}
+            bodies.setdefault(status, content)
         if any(parameter["in"] == "query" for parameter in self._get_parameters()):
             # Sent by the HTTP server itself, without a body.
             bodies.setdefault(str(TOO_LONG), {"description": HTTPStatus(TOO_LONG).phrase})
@@ -86,10 +89,14 @@ class ProblemAutoSchema(AutoSchema):
 
     def _errors(self) -> dict[str, str]:
         """Return the descriptions of error responses by status."""
-        found = {str(status): HTTPStatus(status).phrase for status in self._statuses_of_request()}
+        phrases = {str(each): HTTPStatus(each).phrase for each in self._statuses_of_request()}
+        descriptions = dict(phrases)
         for error in getattr(self.view, "errors", {}).get(self.method.lower(), ()):
-            found[str(error.status)] = _describe(error, found.get(str(error.status), ""))
-        return {**found, SERVER_ERRORS: "Not ready, a failed model, or an internal error."}
+            status, title = str(error.status), (error.__doc__ or error.code).strip().splitlines()[0]
+            earlier = descriptions.get(status, "")
+            is_specific = earlier and earlier != phrases.get(status)
+            descriptions[status] = f"{earlier} {title}" if is_specific else title
+        return {**descriptions, SERVER_ERRORS: "Not ready, a failed model, or an internal error."}
 
     def _statuses_of_request(self) -> set[int]:
         statuses = {TOO_MANY}
@@ -105,15 +112,3 @@ class ProblemAutoSchema(AutoSchema):
         if not getattr(self.view, "takes_any_accept", False):
             statuses.add(NOT_ACCEPTABLE)
         return statuses
-
-    def _error_body(self, description: str) -> dict[str, Any]:
-        body = getattr(self.view, "error_body", Problem)
-        media_type = getattr(self.view, "error_media_type", "application/problem+json")
-        schema = {"schema": self.resolve_serializer(body, "response").ref}
-        return {"content": {media_type: schema}, "description": description}
-
-
-def _describe(error: type[PkbError], so_far: str) -> str:
-    title = (error.__doc__ or error.code).strip().splitlines()[0]
-    is_phrase = so_far == HTTPStatus(error.status).phrase
-    return title if is_phrase or not so_far else f"{so_far} {title}"

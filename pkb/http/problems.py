@@ -24,9 +24,28 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response | Non
         The response, or None for an unexpected error, which Django logs with its traceback and
         answers with 500.
     """
-    response = _render(translate_error(exc) or exc, context)
-    if response is not None:
-        response.data = _encodable(response.data)
+    exc = translate_error(exc) or exc
+    if isinstance(exc, PkbError):
+        set_rollback()
+        headers = {"Retry-After": str(exc.retry_after_s)} if exc.retry_after_s else None
+        response = Response(problem_of(exc), status=exc.status, headers=headers)
+    else:
+        response = drf_exception_handler(exc, context)
+    if response is None:
+        return None
+    if isinstance(exc, ValidationError):
+        errors = list(_field_errors(response.data))
+        detail = "; ".join(f"{error['field']}: {error['message']}" for error in errors)
+        title = InvalidInput.__doc__ or ""
+        response.data = problem(400, title=title, code=InvalidInput.code, detail=detail)
+        response.data["errors"] = errors
+    elif not isinstance(exc, PkbError):
+        status = HTTPStatus(response.status_code)
+        response.data = problem(
+            status, title=status.phrase, code=status.name.lower(), detail=response.data["detail"]
+        )
+    response.data = _encodable(response.data)
+    response.content_type = MEDIA_TYPE
     return response
 
 
@@ -37,26 +56,6 @@ def _encodable(value: Any) -> Any:
     if isinstance(value, list):
         return list(map(_encodable, value))
     return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
-
-
-def _render(exc: Exception, context: dict[str, Any]) -> Response | None:
-    if isinstance(exc, PkbError):
-        set_rollback()
-        headers = {"Retry-After": str(exc.retry_after_s)} if exc.retry_after_s else None
-        body = problem_of(exc)
-        return Response(body, status=exc.status, headers=headers, content_type=MEDIA_TYPE)
-    response = drf_exception_handler(exc, context)
-    if response is None:
-        return None
-    if isinstance(exc, ValidationError):
-        response.data = _invalid(response.data)
-    else:
-        status = HTTPStatus(response.status_code)
-        response.data = problem(
-            status, title=status.phrase, code=status.name.lower(), detail=response.data["detail"]
-        )
-    response.content_type = MEDIA_TYPE
-    return response
 
 
 def problem(status: int, *, title: str, code: str, detail: str) -> dict[str, Any]:
@@ -77,25 +76,18 @@ def problem_of(error: PkbError) -> dict[str, Any]:
     return {**body, **error.members}
 
 
-def _invalid(found: Any) -> dict[str, Any]:
-    errors = list(_field_errors(found))
-    detail = "; ".join(f"{error['field']}: {error['message']}" for error in errors)
-    title = InvalidInput.__doc__ or ""
-    return problem(400, title=title, code=InvalidInput.code, detail=detail) | {"errors": errors}
-
-
-def _field_errors(found: Any, path: str = "") -> Iterator[dict[str, str]]:
+def _field_errors(tree: Any, path: str = "") -> Iterator[dict[str, str]]:
     """Yield the errors of DRF's tree, with field names joined by dots."""
-    if isinstance(found, dict):
-        for name, inner in found.items():
+    if isinstance(tree, dict):
+        for name, inner in tree.items():
             here = path if name == "non_field_errors" else f"{path}.{name}".lstrip(".")
             yield from _field_errors(inner, here)
-    elif isinstance(found, list):
-        for inner in found:
+    elif isinstance(tree, list):
+        for inner in tree:
             yield from _field_errors(inner, path)
     else:
-        code = getattr(found, "code", "invalid")
-        yield {"field": path or "body", "message": str(found), "code": code}
+        code = getattr(tree, "code", "invalid")
+        yield {"field": path or "body", "message": str(tree), "code": code}
 
 
 def not_found(request: HttpRequest, exception: Exception) -> JsonResponse:
@@ -117,6 +109,6 @@ def server_error(request: HttpRequest) -> JsonResponse:
 
 def plain_problem(status: int, *, detail: str) -> JsonResponse:
     """Return a response with problem details, outside of Django REST framework."""
-    known = HTTPStatus(status)
-    body = problem(status, title=known.phrase, code=known.name.lower(), detail=detail)
+    http = HTTPStatus(status)
+    body = problem(status, title=http.phrase, code=http.name.lower(), detail=detail)
     return JsonResponse(body, status=status, content_type=MEDIA_TYPE)

@@ -51,9 +51,9 @@ def queue_full(*, is_callers_own: bool) -> RequestRejected:
 async def send_rejection(rejected: RequestRejected, *, scope: Any, send: Any) -> None:
     """Send a rejection as problem details, or in OpenAI's format below /v1."""
     refused_requests.add(1, {"status": rejected.status})
-    known = HTTPStatus(rejected.status)
+    status = HTTPStatus(rejected.status)
     body: Mapping[str, Any] = problem(
-        known, title=known.phrase, code=known.name.lower(), detail=rejected.detail
+        status, title=status.phrase, code=status.name.lower(), detail=rejected.detail
     )
     media_type = MEDIA_TYPE
     if scope["path"].startswith("/v1/"):

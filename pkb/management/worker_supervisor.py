@@ -13,7 +13,7 @@ from time import monotonic, sleep
 POLL_S = 0.5
 # Delay before a restart; doubled each time, until a worker runs longer than the longest delay.
 FIRST_PAUSE_S = 2.0
-LONGEST_PAUSE_S = 60.0
+MAX_PAUSE_S = 60.0
 
 
 def supervise_worker(command: Sequence[str], *, parent: int) -> None:
@@ -28,10 +28,10 @@ def supervise_worker(command: Sequence[str], *, parent: int) -> None:
         status = _run([*command, "--parent", str(os.getpid()), *after], parent=parent)
         if status == 0:
             return
-        if monotonic() - began > LONGEST_PAUSE_S:
+        if monotonic() - began > MAX_PAUSE_S:
             pause_s = FIRST_PAUSE_S
         sleep(pause_s)
-        pause_s, after = min(2 * pause_s, LONGEST_PAUSE_S), [f"--after={status}"]
+        pause_s, after = min(2 * pause_s, MAX_PAUSE_S), [f"--after={status}"]
 
 
 def _run(command: Sequence[str], *, parent: int) -> int:

@@ -48,8 +48,8 @@ def observe_state() -> None:
 
 def _callback(measured: Measured, read: ReadState) -> CallbackT:
     def callback(options: CallbackOptions) -> Iterable[Observation]:
-        found = (each for each in measure_state(read()) if each.measured is measured)
-        return [Observation(each.value, each.labels) for each in found]
+        measures = (each for each in measure_state(read()) if each.measured is measured)
+        return [Observation(each.value, each.labels) for each in measures]
 
     return callback
 
@@ -72,18 +72,13 @@ def measure_state(state: State) -> Iterator[Measure]:
     for disk in state.disks:
         yield Measure(Gauge.DISK_FREE, disk.free_bytes, {"use": disk.use})
         yield Measure(Gauge.DISK_SIZE, disk.size_bytes, {"use": disk.use})
-    yield from _measure_backups(state)
+    if state.backups is not None:
+        yield Measure(Gauge.BACKUP_FAILED, bool(state.backups.failure))
+        yield Measure(Gauge.BACKUP_INTERVAL, state.backup_interval.total_seconds())
+        if state.backups.age is not None:
+            yield Measure(Gauge.BACKUP_AGE, state.backups.age.total_seconds())
     if state.standby is not None:
         yield from _measure_standby(state.standby)
-
-
-def _measure_backups(state: State) -> Iterator[Measure]:
-    if state.backups is None:
-        return
-    yield Measure(Gauge.BACKUP_FAILED, bool(state.backups.failure))
-    yield Measure(Gauge.BACKUP_INTERVAL, state.backup_interval.total_seconds())
-    if state.backups.age is not None:
-        yield Measure(Gauge.BACKUP_AGE, state.backups.age.total_seconds())
 
 
 def _measure_standby(standby: Standby) -> Iterator[Measure]:

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from pathlib import Path
 from typing import NamedTuple
 
 from django.conf import settings
@@ -22,13 +21,13 @@ from pkb.status.standby_status import Standby, read_standby
 
 # The alerts in deploy/prometheus have the same bounds; a test compares them.
 # OCR of 1,000 pages takes a worker fifty minutes (docs/guides/workers.md).
-LONGEST_WAIT = timedelta(hours=1)
+MAX_WAIT = timedelta(hours=1)
 # PostgreSQL stops on a full disk, and a backup needs as much space as the database.
 MIN_FREE_SHARE = 0.1
 # A late backup may still come; two missed intervals are a problem.
 BACKUP_INTERVALS = 2
 # A worker commits every 10 s, so a standby that follows has a recent commit.
-LONGEST_LAG = timedelta(seconds=60)
+MAX_LAG = timedelta(seconds=60)
 
 # Includes the embedded server, which may fail to start, for example on a full disk.
 DATABASE_ERRORS = (DatabaseError, InterfaceError, PostgresDidNotStart)
@@ -121,7 +120,13 @@ class State:
             if disk.free_share < MIN_FREE_SHARE:
                 free = f"{disk.free_bytes:,} bytes ({disk.free_share:.0%}) free"
                 yield Finding(Problem.DISK_FILLS, f"The disk of the {disk.use} has {free}.")
-        yield from self._problems_of_backups()
+        if self.backups is not None:
+            age, max_age = self.backups.age, BACKUP_INTERVALS * self.backup_interval
+            if self.backups.failure:
+                reason = f"The last backup failed: {self.backups.failure}"
+                yield Finding(Problem.BACKUP_FAILED, reason)
+            if age is not None and age > max_age:
+                yield Finding(Problem.BACKUP_OLD, f"The last good backup is {_humanize(age)} old.")
         yield from self._problems_of_standby()
 
     def _problems_of_work(self) -> Iterator[Finding]:
@@ -130,27 +135,18 @@ class State:
             return
         if not self.alive_count:
             yield Finding(Problem.NO_WORKER, "No worker runs: background jobs wait.")
-        waited = self.backlog.home_oldest or timedelta(0)
-        if self.alive_count and not self.home_alive_count and waited > HEARTBEAT_TIMEOUT:
+        wait = self.backlog.home_oldest or timedelta(0)
+        if self.alive_count and not self.home_alive_count and wait > HEARTBEAT_TIMEOUT:
             yield Finding(
                 Problem.HOME_UNSERVED,
                 "No worker runs on the host that has the files: its tasks have waited for"
-                f" {_humanize(waited)}.",
+                f" {_humanize(wait)}.",
             )
         oldest = self.backlog.oldest
-        if oldest is not None and oldest > LONGEST_WAIT:
+        if oldest is not None and oldest > MAX_WAIT:
             yield Finding(
                 Problem.QUEUE_WAITS, f"A task has waited for a worker for {_humanize(oldest)}."
             )
-
-    def _problems_of_backups(self) -> Iterator[Finding]:
-        if self.backups is None:
-            return
-        if self.backups.failure:
-            yield Finding(Problem.BACKUP_FAILED, f"The last backup failed: {self.backups.failure}")
-        age = self.backups.age
-        if age is not None and age > BACKUP_INTERVALS * self.backup_interval:
-            yield Finding(Problem.BACKUP_OLD, f"The last good backup is {_humanize(age)} old.")
 
     def _problems_of_standby(self) -> Iterator[Finding]:
         if self.standby is None:
@@ -159,7 +155,7 @@ class State:
             why = _UNUSED_REASONS[self.standby.reason]
             yield Finding(Problem.STANDBY_UNUSED, f"Searches do not use the standby: {why}.")
         behind = self.standby.standing.behind if self.standby.standing else None
-        if behind is not None and behind > LONGEST_LAG:
+        if behind is not None and behind > MAX_LAG:
             lag = f"its newest commit is {_humanize(behind)} old"
             yield Finding(Problem.STANDBY_BEHIND, f"The standby is behind: {lag}.")
 
@@ -167,13 +163,23 @@ class State:
 def read_state() -> State:
     """Return the status; unavailable parts are None."""
     workers, backlog, position = _query_database()
-    folder = settings.PKB_BACKUP_DIR
+    backup_dir = settings.PKB_BACKUP_DIR
+    folders = {
+        "data": settings.DATA_DIR,
+        "database": settings.PKB_POSTGRES_DIR,
+        "backups": backup_dir,
+    }
+    usages = {
+        use: shutil.disk_usage(folder)
+        for use, folder in folders.items()
+        if folder is not None and folder.is_dir()
+    }
     return State(
         models_loaded=are_models_loaded(),
         workers=workers,
         backlog=backlog,
-        disks=list(_read_disks()),
-        backups=None if folder is None else read_backups(folder),
+        disks=[Disk(use, usage.free, usage.total) for use, usage in usages.items()],
+        backups=None if backup_dir is None else read_backups(backup_dir),
         backup_interval=timedelta(hours=settings.PKB_BACKUP_EVERY_HOURS),
         standby=read_standby(position),
     )
@@ -197,18 +203,6 @@ def _read_position() -> Position | None:
     except DATABASE_ERRORS:
         # The other results are still valid.
         return None
-
-
-def _read_disks() -> Iterator[Disk]:
-    folders: dict[str, Path | None] = {
-        "data": settings.DATA_DIR,
-        "database": settings.PKB_POSTGRES_DIR,
-        "backups": settings.PKB_BACKUP_DIR,
-    }
-    for use, folder in folders.items():
-        if folder is not None and folder.is_dir():
-            usage = shutil.disk_usage(folder)
-            yield Disk(use, free_bytes=usage.free, size_bytes=usage.total)
 
 
 def _humanize(time: timedelta) -> str:

@@ -2,7 +2,7 @@ from typing import Any
 
 from django.contrib.auth.management.commands import createsuperuser
 
-from pkb.superuser import check_superuser
+from pkb.management.commands.ensure_superuser import check_superuser
 
 
 class Command(createsuperuser.Command):
