@@ -3,8 +3,6 @@
 If no login is required, only logins to the admin and changes of API keys are recorded.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 
 import structlog
@@ -56,8 +54,10 @@ def record_action(action: str, *, subject: object, status: int | None = None) ->
     """
     if current_principal().user_id is None:
         return
-    with _log_failure(action):
+    try:
         record_event(action, subject=subject, status=status)
+    except DatabaseError as exc:
+        log.error("event_not_recorded", action=action, reason=type(exc).__name__)
 
 
 def record_question(answer_id: str, *, question: str) -> None:
@@ -78,11 +78,3 @@ def purge_events(*, dry_run: bool = False) -> int:
         cursor.execute(_PURGE)
         count, _ = old.delete()
     return count
-
-
-@contextmanager
-def _log_failure(action: str) -> Iterator[None]:
-    try:
-        yield
-    except DatabaseError as exc:
-        log.error("event_not_recorded", action=action, reason=type(exc).__name__)

@@ -57,16 +57,18 @@ def authenticate_key(key: str, *, address: str) -> Principal:
     if not _KEY_FORMAT.fullmatch(key):
         raise NotLoggedIn(_REJECTION)
     try:
-        user, found = KeyAuthentication().authenticate_credentials(key.encode())
+        user, row = KeyAuthentication().authenticate_credentials(key.encode())
     except AuthenticationFailed as exc:
         raise NotLoggedIn(_REJECTION) from exc
-    if found.networks and not is_within(address, found.networks):
+    if row.networks and not is_within(address, row.networks):
         raise NotLoggedIn(_REJECTION)
-    _update_last_used(found)
+    now = timezone.now()
+    if row.last_used_at is None or now - row.last_used_at > LAST_USED_INTERVAL:
+        ApiKey.objects.filter(pk=row.pk).update(last_used_at=now)
     # A key cannot have more scopes than its user has now.
-    scopes = scopes_of(user) & {Scope(scope) for scope in found.scopes}
-    bounds = None if found.collections is None else tuple(found.collections)
-    return replace(principal_of(user), scopes=scopes, key_id=found.pk, collections=bounds)
+    scopes = scopes_of(user) & {Scope(scope) for scope in row.scopes}
+    collections = None if row.collections is None else tuple(row.collections)
+    return replace(principal_of(user), scopes=scopes, key_id=row.pk, collections=collections)
 
 
 def principal_of(user: AbstractBaseUser | AnonymousUser) -> Principal:
@@ -81,9 +83,3 @@ def principal_of(user: AbstractBaseUser | AnonymousUser) -> Principal:
 def scopes_of(user: Any) -> frozenset[Scope]:
     """Return the scopes of a user: all for staff, otherwise read and ingest."""
     return frozenset(Scope) if user.is_staff else frozenset({Scope.READ, Scope.INGEST})
-
-
-def _update_last_used(key: ApiKey) -> None:
-    now = timezone.now()
-    if key.last_used_at is None or now - key.last_used_at > LAST_USED_INTERVAL:
-        ApiKey.objects.filter(pk=key.pk).update(last_used_at=now)

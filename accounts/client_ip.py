@@ -55,18 +55,18 @@ def _warn_about_proxy() -> None:
 def client_network(address: str) -> str:
     """Return the network that counts as one client: the /64 of an IPv6 address."""
     try:
-        found = ip_address(address)
+        ip = ip_address(address)
     except ValueError:
         return address
-    if isinstance(found, IPv6Address) and not found.ipv4_mapped:
-        return str(ip_network((found, IPV6_CLIENT_BITS), strict=False))
+    if isinstance(ip, IPv6Address) and not ip.ipv4_mapped:
+        return str(ip_network((ip, IPV6_CLIENT_BITS), strict=False))
     return address
 
 
 def is_within(address: str, networks: Iterable[str]) -> bool:
     """Return whether an IP address is in any of the networks; False if it is not valid."""
     try:
-        found = ip_address(address)
+        ip = ip_address(address)
     except ValueError:
         return False
-    return any(found in ip_network(network) for network in networks)
+    return any(ip in ip_network(network) for network in networks)

@@ -40,7 +40,11 @@ def grant_role(collection: Collection, role: str, *, user: str = "", group: str 
     _reject_bound_key()
     if bool(user) == bool(group):
         raise InvalidInput("Enter a user or a group.", field="user")
-    to: dict[str, Any] = {"user": _find_user(user)} if user else {"group": _find_group(group)}
+    users = get_user_model().objects.filter(username=user, is_active=True)
+    kind, grantee = ("user", users.first()) if user else ("group", _find_group(group))
+    if grantee is None:
+        raise InvalidInput(f"There is no {kind} {user or group!r}.", field=kind)
+    to: dict[str, Any] = {kind: grantee}
     grant, _ = Grant.objects.update_or_create(collection=collection, **to, defaults={"role": role})
     return grant
 
@@ -75,20 +79,10 @@ def _reject_bound_key() -> None:
         raise NotAllowed("A key that is limited to collections cannot share them: log in.")
 
 
-def _find_user(name: str) -> Any:
-    user = get_user_model().objects.filter(username=name, is_active=True).first()
-    if user is None:
-        raise InvalidInput(f"There is no user {name!r}.", field="user")
-    return user
-
-
-def _find_group(name: str) -> Group:
+def _find_group(name: str) -> Group | None:
     """Return a group of the current user; do not reveal whether other groups exist."""
     principal = current_principal()
     groups = Group.objects.filter(name=name)
     if not (principal.sees_all or principal.is_superuser):
         groups = groups.filter(user=principal.user_id)
-    group = groups.first()
-    if group is None:
-        raise InvalidInput(f"There is no group {name!r}.", field="group")
-    return group
+    return groups.first()

@@ -42,14 +42,18 @@ def create_key(
         InvalidInput: A scope or network is not valid, or the user lacks a scope.
         CollectionNotFound: The user cannot see a collection.
     """
-    checked = _check_scopes(user, scopes)
-    if collections and Scope.ADMIN in checked:
+    requested, allowed = sorted(set(scopes)), scopes_of(user)
+    if not requested or not set(requested) <= allowed:
+        raise InvalidInput(f"use any of {', '.join(sorted(allowed))}", field="scopes")
+    if collections and Scope.ADMIN in requested:
         raise InvalidInput("the scope admin covers all collections", field="scopes")
+    with acting_as(principal_of(user)):
+        collection_ids = [Collection.objects.get_named(each).pk for each in collections]
     key: tuple[ApiKey, str] = ApiKey.objects.create(
         user=user,
         name=name,
-        scopes=checked,
-        collections=_find_collections(user, collections),
+        scopes=[Scope(each).value for each in requested],
+        collections=collection_ids or None,
         networks=[_check_network(each) for each in networks],
         expiry=timedelta(days=days) if days else None,
     )
@@ -62,19 +66,6 @@ def revoke_key(key: ApiKey) -> None:
     """Revoke a key; its row stays."""
     if ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now()):
         record_event("revoke_key", subject=key)
-
-
-def _check_scopes(user: Any, scopes: Iterable[str]) -> list[str]:
-    wanted = sorted(set(scopes))
-    allowed = sorted(scopes_of(user))
-    if not wanted or not set(wanted) <= set(allowed):
-        raise InvalidInput(f"use any of {', '.join(allowed)}", field="scopes")
-    return [Scope(each).value for each in wanted]
-
-
-def _find_collections(user: Any, names: Sequence[str]) -> list[int] | None:
-    with acting_as(principal_of(user)):
-        return [Collection.objects.get_named(name).pk for name in names] or None
 
 
 def _check_network(network: str) -> str:

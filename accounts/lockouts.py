@@ -146,14 +146,14 @@ def register_login(request: HttpRequest, user: Any) -> tuple[int, FailedLogin | 
     """
     now = _lock()
     record_failures(before=now.replace(second=0, microsecond=0))
-    known = KnownClient.objects.filter(user=user)
-    last_login = known.aggregate(last=Max("logged_in_at"))["last"]
-    failed = FailedLogin.objects.filter(user=user)
-    missed = failed.filter(created_at__gt=last_login) if last_login else failed
-    found = missed.count(), missed.order_by("created_at").last()
-    failed.filter(created_at__lt=now - NAME_WINDOW).delete()
+    clients = KnownClient.objects.filter(user=user)
+    last_login = clients.aggregate(last=Max("logged_in_at"))["last"]
+    failures = FailedLogin.objects.filter(user=user)
+    new = failures.filter(created_at__gt=last_login) if last_login else failures
+    count, last = new.count(), new.order_by("created_at").last()
+    failures.filter(created_at__lt=now - NAME_WINDOW).delete()
     _make_known(user, _find_origin(request, user.get_username()).network, now)
-    return found
+    return count, last
 
 
 def remember_browser(request: HttpRequest, reply: HttpResponseBase, *, user: Any) -> None:
@@ -231,10 +231,10 @@ def _find_origin(request: HttpRequest, name: str) -> LoginOrigin:
 def _count_failures(name: str, client: str) -> tuple[int, int]:
     """Return the failures of a client, and of the name from all clients."""
     now = timezone.now()
-    failed = FailedLogin.objects.filter(name=name, created_at__gt=now - NAME_WINDOW)
+    failures = FailedLogin.objects.filter(name=name, created_at__gt=now - NAME_WINDOW)
     own = Q(client=client, created_at__gt=now - WINDOW)
-    found = failed.aggregate(own=Count("pk", filter=own), all=Count("pk"))
-    return found["own"], found["all"]
+    counts = failures.aggregate(own=Count("pk", filter=own), all=Count("pk"))
+    return counts["own"], counts["all"]
 
 
 def _make_known(user: Any, client: str, now: datetime) -> None:

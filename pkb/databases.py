@@ -23,6 +23,7 @@ REPLICA_WAIT_S = 0.5
 def read_databases(env: Env, data_dir: Path) -> tuple[dict[str, dict[str, Any]], Path | None]:
     """Return Django's DATABASES and the folder of the embedded Postgres.
 
+    OWNER of a database is the role that owns the tables, if it is another one.
     If a standby is configured, it is the database ``replica``. If an external server is
     configured, the folder is None.
 
@@ -31,7 +32,7 @@ def read_databases(env: Env, data_dir: Path) -> tuple[dict[str, dict[str, Any]],
     """
     postgres_dir = None
     if env.database_url is not None:
-        database = _parse_url(env.database_url, "DATABASE_URL") | _owner(env)
+        database = _parse_url(env.database_url, "DATABASE_URL")
     elif env.postgres_host:
         database = {
             "ENGINE": "pkb.postgres.external",
@@ -40,7 +41,6 @@ def read_databases(env: Env, data_dir: Path) -> tuple[dict[str, dict[str, Any]],
             "PASSWORD": env.postgres_password.get_secret_value(),
             "HOST": env.postgres_host,
             "PORT": env.postgres_port,
-            **_owner(env),
         }
     else:
         postgres_dir = choose_postgres_dir(data_dir)
@@ -50,6 +50,9 @@ def read_databases(env: Env, data_dir: Path) -> tuple[dict[str, dict[str, Any]],
             "USER": APPLICATION,
             "OWNER": {"USER": OWNER},
         }
+    if env.postgres_owner and postgres_dir is None:
+        password = env.postgres_owner_password.get_secret_value()
+        database["OWNER"] = {"USER": env.postgres_owner, "PASSWORD": password}
     database["OPTIONS"] = {**database.get("OPTIONS", {}), **_options(env)}
     # The pool checks each connection before use: a lost one must not fail a request.
     database["CONN_HEALTH_CHECKS"] = True
@@ -121,14 +124,6 @@ def _options(env: Env) -> dict[str, Any]:
     )
     pool = {"min_size": 0, "max_size": env.pkb_db_pool_size, "timeout": 10, "max_idle": 60}
     return {"options": search, "pool": pool}
-
-
-def _owner(env: Env) -> dict[str, Any]:
-    """Return the role that owns the tables, if it is another one; ``as_owner`` reads it."""
-    if not env.postgres_owner:
-        return {}
-    password = env.postgres_owner_password.get_secret_value()
-    return {"OWNER": {"USER": env.postgres_owner, "PASSWORD": password}}
 
 
 def _parse_url(url: SecretStr, setting: str) -> dict[str, Any]:

@@ -137,15 +137,15 @@ class ServerEnv(BaseSettings):
 
     @field_validator("pkb_oidc_client_id")
     @classmethod
-    def _validate_client_id(cls, value: str, read: ValidationInfo) -> str:
-        if read.data.get("pkb_oidc_issuer") and not value:
+    def _validate_client_id(cls, value: str, info: ValidationInfo) -> str:
+        if info.data.get("pkb_oidc_issuer") and not value:
             raise ValueError("needed with PKB_OIDC_ISSUER")
         return value
 
     @field_validator("pkb_oidc_admin_group")
     @classmethod
-    def _validate_admin_group(cls, value: str, read: ValidationInfo) -> str:
-        if value and not read.data.get("pkb_oidc_groups_claim"):
+    def _validate_admin_group(cls, value: str, info: ValidationInfo) -> str:
+        if value and not info.data.get("pkb_oidc_groups_claim"):
             raise ValueError("needs PKB_OIDC_GROUPS_CLAIM")
         return value
 
@@ -367,15 +367,15 @@ class Env(ServerEnv):
 
     @field_validator("pkb_answer_concurrency")
     @classmethod
-    def _validate_concurrency(cls, concurrency: int, read: ValidationInfo) -> int:
-        if concurrency * 2 > read.data.get("pkb_db_pool_size", concurrency * 2):
+    def _validate_concurrency(cls, concurrency: int, info: ValidationInfo) -> int:
+        if concurrency * 2 > info.data.get("pkb_db_pool_size", concurrency * 2):
             raise ValueError("at most half of PKB_DB_POOL_SIZE")
         return concurrency
 
     @field_validator("chunk_overlap")
     @classmethod
-    def _validate_overlap(cls, overlap: int, read: ValidationInfo) -> int:
-        if overlap * 2 > read.data.get("chunk_size", overlap * 2):
+    def _validate_overlap(cls, overlap: int, info: ValidationInfo) -> int:
+        if overlap * 2 > info.data.get("chunk_size", overlap * 2):
             raise ValueError("at most half of CHUNK_SIZE")
         return overlap
 
@@ -422,9 +422,9 @@ def read_env(**changes: Any) -> Env:
     unknown = sorted(name for name in names - known if name.startswith("PKB_"))
     if unknown:
         nearest = {name: get_close_matches(name, known, n=1, cutoff=0.8) for name in unknown}
-        listed = [f"{n} (did you mean {nearest[n][0]}?)" if nearest[n] else n for n in unknown]
+        entries = [f"{n} (did you mean {nearest[n][0]}?)" if nearest[n] else n for n in unknown]
         raise SystemExit(
-            f"pkb: unknown setting {', '.join(listed)} (see docs/reference/settings.md)"
+            f"pkb: unknown setting {', '.join(entries)} (see docs/reference/settings.md)"
         )
     try:
         return Env(**changes)

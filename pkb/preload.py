@@ -63,11 +63,11 @@ def is_lm_loaded() -> bool:
 
 def are_models_loaded() -> bool:
     """Return whether all models that every question needs are loaded."""
-    wanted = {settings.PKB_RERANKER_MODEL, settings.PKB_JUDGE_MODEL}
+    names = {settings.PKB_RERANKER_MODEL, settings.PKB_JUDGE_MODEL}
     return (
         settings.PKB_EMBEDDING_MODEL in embedders.loaded
         and get_embedder(settings.PKB_EMBEDDING_MODEL).is_loaded
-        and wanted <= set(rerankers.loaded)
+        and names <= set(rerankers.loaded)
         and settings.PKB_READER_MODEL in readers.loaded
         and all(model.is_loaded for model in (get_reranker(), get_reader(), get_judge()))
     )

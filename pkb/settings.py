@@ -268,7 +268,7 @@ SPECTACULAR_SETTINGS = {
 }
 
 EXPOSURE = Exposure.of(env)
-# pkb's own settings. Tests and commands import the catalogues of models from here.
+# pkb's own settings. The catalogues are declared for tests, which import them from here.
 PKB_EMBEDDERS: Catalogue
 PKB_RERANKERS: Catalogue
 PKB_READERS: Catalogue

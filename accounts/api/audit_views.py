@@ -55,5 +55,6 @@ class AuditView(generics.ListAPIView[Event]):
 
 def find_events(**filters: Any) -> QuerySet[Event]:
     """Return events, newest first, filtered by ``since``, ``username`` and ``action``."""
-    renamed = {"created_at__gte" if name == "since" else name: filters[name] for name in filters}
-    return Event.objects.named().filter(**renamed)
+    if "since" in filters:
+        filters["created_at__gte"] = filters.pop("since")
+    return Event.objects.named().filter(**filters)

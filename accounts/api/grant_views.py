@@ -101,9 +101,9 @@ class GrantView(APIView):
 
 
 def _render_access(collection: Collection) -> Any:
-    shown = {
+    access = {
         "owner": collection.owner.get_username() if collection.owner else None,
         "is_public": collection.is_public,
         "grants": list_grants(collection),
     }
-    return AccessResponse(shown).data
+    return AccessResponse(access).data

@@ -1,8 +1,6 @@
 """Authenticate agents by access tokens of the OpenID provider."""
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from django.conf import settings
 
@@ -33,17 +31,12 @@ def authenticate_token(token: str) -> Principal:
         claims = find_issuer().check(token, audience=resource_url())
     except UntrustedToken as exc:
         raise NotLoggedIn(f"The token is not valid: {exc}.") from None
-    known = Identity.objects.filter(issuer=claims["iss"], subject=claims["sub"])
-    identity = known.filter(user__is_active=True).select_related("user").first()
+    identities = Identity.objects.filter(issuer=claims["iss"], subject=claims["sub"])
+    identity = identities.filter(user__is_active=True).select_related("user").first()
     if identity is None:
         raise NotLoggedIn("The user of the token has not logged in to the web app yet.")
-    named = _read_scopes(claims)
-    scopes = scopes_of(identity.user) & {scope for scope in SCOPES if scope.value in named}
-    return replace(principal_of(identity.user), scopes=scopes)
-
-
-def _read_scopes(claims: Mapping[str, Any]) -> set[str]:
     # RFC 9068; Entra ID and Okta use `scp`.
     value = claims.get("scope", claims.get("scp", ""))
-    listed = value.split() if isinstance(value, str) else value if isinstance(value, list) else []
-    return {scope for scope in listed if isinstance(scope, str)}
+    names = value.split() if isinstance(value, str) else value if isinstance(value, list) else []
+    scopes = scopes_of(identity.user) & {scope for scope in SCOPES if scope.value in names}
+    return replace(principal_of(identity.user), scopes=scopes)

@@ -79,7 +79,7 @@ class Issuer:
         Raises:
             IssuerUnavailable: The provider does not respond.
         """
-        asked = {
+        query = {
             "response_type": "code",
             "client_id": self._client_id,
             "redirect_uri": redirect_uri,
@@ -90,7 +90,7 @@ class Issuer:
             "code_challenge_method": "S256",
         }
         endpoint = self._find_metadata()["authorization_endpoint"]
-        return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(asked)}"
+        return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}"
 
     def redeem(self, code: str, *, login_state: LoginState, redirect_uri: str) -> dict[str, Any]:
         """Exchange a code for the claims of its user.
@@ -137,16 +137,13 @@ class Issuer:
             if not self._fetch_lock.acquire(timeout=WAIT_S):
                 raise IssuerUnavailable("The provider has not responded yet.")
             try:
-                self._refresh_metadata()
+                if monotonic() > self._metadata_expires:
+                    metadata = self._request("GET", f"{self._address}{_DISCOVERY}")
+                    self._check_metadata(metadata)
+                    self._metadata, self._metadata_expires = metadata, monotonic() + METADATA_S
             finally:
                 self._fetch_lock.release()
         return self._metadata
-
-    def _refresh_metadata(self) -> None:
-        if monotonic() > self._metadata_expires:
-            metadata = self._request("GET", f"{self._address}{_DISCOVERY}")
-            self._check_metadata(metadata)
-            self._metadata, self._metadata_expires = metadata, monotonic() + METADATA_S
 
     def _check_metadata(self, metadata: Mapping[str, Any]) -> None:
         if str(metadata.get("issuer", "")).rstrip("/") != self._address:
@@ -163,9 +160,9 @@ class Issuer:
         # Another thread may reset them meanwhile.
         keys = self._keys
         if keys is None:
-            found = self._request("GET", self._find_metadata()["jwks_uri"])
+            key_set = self._request("GET", self._find_metadata()["jwks_uri"])
             try:
-                keys = jwt.PyJWKSet.from_dict(found)
+                keys = jwt.PyJWKSet.from_dict(key_set)
             except jwt.PyJWTError:
                 raise IssuerUnavailable("The provider has no usable keys.") from None
             self._keys, self._keys_fresh_until = keys, monotonic() + MIN_KEY_AGE_S
@@ -180,17 +177,15 @@ class Issuer:
             "code_verifier": verifier,
         }
         metadata = self._find_metadata()
-        known = metadata.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
-        if not self._secret:
-            return self._request("POST", metadata["token_endpoint"], data=form)
-        if "client_secret_post" in known:
+        methods = metadata.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+        auth = {}
+        if self._secret and "client_secret_post" in methods:
             form["client_secret"] = self._secret
-            return self._request("POST", metadata["token_endpoint"], data=form)
-        # RFC 6749, 2.3.1: both are form-encoded first.
-        pair = quote(self._client_id, safe=""), quote(self._secret, safe="")
-        return self._request(
-            "POST", metadata["token_endpoint"], data=form, auth=httpx.BasicAuth(*pair)
-        )
+        elif self._secret:
+            # RFC 6749, 2.3.1: both are form-encoded first.
+            pair = quote(self._client_id, safe=""), quote(self._secret, safe="")
+            auth = {"auth": httpx.BasicAuth(*pair)}
+        return self._request("POST", metadata["token_endpoint"], data=form, **auth)
 
     def _fetch_profile(self, token: str, claims: Mapping[str, Any]) -> dict[str, Any]:
         """Return the userinfo claims, where some providers put groups and e-mail addresses."""
@@ -202,11 +197,11 @@ class Issuer:
             raise LoginRefused("The provider's profile is of another user.")
         return profile
 
-    def _request(self, method: str, url: str, **sent: Any) -> dict[str, Any]:
+    def _request(self, method: str, url: str, **options: Any) -> dict[str, Any]:
         if monotonic() < self._paused_until:
             raise IssuerUnavailable("The provider did not respond a moment ago.")
         try:
-            with self._client.stream(method, url, **sent) as response:
+            with self._client.stream(method, url, **options) as response:
                 return self._read(response, monotonic() + TOTAL_S)
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
             self._paused_until = monotonic() + PAUSE_S

@@ -75,7 +75,7 @@ def _find_key(header: Mapping[str, Any], keys: jwt.PyJWKSet) -> jwt.PyJWK:
     usable = [key for key in keys if key.public_key_use in {None, "sig"}]
     if "kid" not in header and len(usable) == 1:
         return usable[0]
-    found = next((key for key in usable if key.key_id == header.get("kid")), None)
-    if found is None:
+    key = next((key for key in usable if key.key_id == header.get("kid")), None)
+    if key is None:
         raise UnknownKey("signed by an unknown key")
-    return found
+    return key

@@ -39,7 +39,14 @@ def find_user(claims: Claims, *, issuer: str) -> Any:
     identity = Identity.objects.filter(issuer=issuer, subject=subject).first()
     is_new = identity is None
     if identity is None:
-        user = _find_by_email(claims, issuer=issuer) or _create_user(claims)
+        user = _find_by_email(claims, issuer=issuer)
+        if user is None:
+            if not settings.PKB_OIDC_CREATE_USERS:
+                raise LoginRefused("You have no account here. Ask an administrator.")
+            # An unverified address could be another person's, whose login would open this account.
+            email = _read_email(claims) if _is_verified(claims) else ""
+            # Without a usable password.
+            user = get_user_model().objects.create_user(_free_name(claims), email=email)
         identity = Identity(issuer=issuer, subject=subject, user=user)
     if not identity.user.is_active:
         raise LoginRefused("The account is not active.")
@@ -58,45 +65,35 @@ def _find_by_email(claims: Claims, *, issuer: str) -> Any:
         LoginRefused: There is one, but the claims do not prove the identity.
     """
     email = _read_email(claims)
-    found = list(get_user_model().objects.filter(email__iexact=email)[:2]) if email else []
-    if not found:
+    users = list(get_user_model().objects.filter(email__iexact=email)[:2]) if email else []
+    if not users:
         return None
     if not _is_verified(claims):
         raise LoginRefused(
             "An account has this e-mail address, but the provider has not verified it."
         )
-    if len(found) > 1:
+    if len(users) > 1:
         raise LoginRefused("Several accounts have this e-mail address.")
     # A provider may reassign an address: do not link it to the previous owner's account.
-    if Identity.objects.filter(issuer=issuer, user=found[0]).exists():
+    if Identity.objects.filter(issuer=issuer, user=users[0]).exists():
         raise LoginRefused("The account with this e-mail address belongs to another identity.")
-    return found[0]
-
-
-def _create_user(claims: Claims) -> Any:
-    if not settings.PKB_OIDC_CREATE_USERS:
-        raise LoginRefused("You have no account here. Ask an administrator.")
-    users = get_user_model()
-    # An unverified address could be another person's, whose login would open this account.
-    email = _read_email(claims) if _is_verified(claims) else ""
-    # Without a usable password.
-    return users.objects.create_user(_free_name(claims), email=email)
+    return users[0]
 
 
 def _free_name(claims: Claims) -> str:
-    names = get_user_model().objects
+    users = get_user_model().objects
     name = next(claims[key] for key in ("preferred_username", "email", "sub") if claims.get(key))
-    wanted = _NOT_IN_NAMES.sub("-", str(name))[:MAX_NAME_CHARS].strip("-") or "user"
-    tried = (wanted if number == 1 else f"{wanted}-{number}" for number in count(1))
-    return next(name for name in tried if not names.filter(username__iexact=name).exists())
+    stem = _NOT_IN_NAMES.sub("-", str(name))[:MAX_NAME_CHARS].strip("-") or "user"
+    candidates = (stem if number == 1 else f"{stem}-{number}" for number in count(1))
+    return next(name for name in candidates if not users.filter(username__iexact=name).exists())
 
 
 def _set_groups(user: Any, claims: Claims) -> None:
     """Replace groups and administrator rights by those of the claims, if configured."""
     value = claims.get(settings.PKB_OIDC_GROUPS_CLAIM)
-    listed = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+    values = [value] if isinstance(value, str) else value if isinstance(value, list) else []
     names = {
-        name for name in listed if isinstance(name, str) and _is_valid_name(name, MAX_GROUP_CHARS)
+        name for name in values if isinstance(name, str) and _is_valid_name(name, MAX_GROUP_CHARS)
     }
     if settings.PKB_OIDC_GROUPS_CLAIM:
         user.groups.set([Group.objects.get_or_create(name=name)[0] for name in sorted(names)])

@@ -4,7 +4,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -33,7 +33,7 @@ from pkb.backup.manifest import (
     table_path,
 )
 from pkb.backup.rows import HashedFile, open_gzip, write_rows
-from pkb.backup.table_selection import Selection, Table, exported_tables
+from pkb.backup.table_selection import Selection, exported_tables
 
 # Without synchronized scans, rows come in physical order, so mostly in order of insertion.
 _SNAPSHOT = """
@@ -71,7 +71,9 @@ def export_to(
         with transaction.atomic(durable=True), connection.cursor() as cursor:
             cursor.execute(_SNAPSHOT)
             manifest = _write(written, selection, collection)
-        _write_manifest(written, manifest)
+        with HashedFile(written / MANIFEST) as file:
+            file.write(manifest.model_dump_json(indent=1).encode() + b"\n")
+        sync_to_disk(written)
         written.rename(folder)
         sync_to_disk(folder.parent)
     return manifest
@@ -86,7 +88,11 @@ def _partial_folder(partial: Path) -> Iterator[Path]:
     try:
         # The kernel releases the lock when this process ends.
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        _empty(partial)
+        for path in partial.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
         try:
             yield partial
         finally:
@@ -98,44 +104,47 @@ def _partial_folder(partial: Path) -> Iterator[Path]:
         os.close(descriptor)
 
 
-def _empty(folder: Path) -> None:
-    for path in folder.iterdir():
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
-
-
 def _write(folder: Path, selection: Selection, collection: Collection | None) -> Manifest:
     migrations = _migrations()
     uploads = _uploads(collection)
     _check_free_space(folder, uploads)
-    tables = [_write_table(folder, table) for table in exported_tables(selection)]
-    listed, count, size = _copy_uploads(folder, uploads)
-    chosen = Collection.objects.filter(pk=collection.pk) if collection else Collection.objects
+    tables = []
+    for table in exported_tables(selection):
+        with HashedFile(folder / table_path(table.name)) as file, open_gzip(file) as lines:
+            count = write_rows(table.query, lines)
+        tables.append(
+            StoredTable(
+                name=table.name,
+                columns=list(table.columns),
+                rows=count,
+                file=file.to_stored_file(folder),
+            )
+        )
+    uploads_list, upload_count, upload_bytes = _copy_uploads(folder, uploads)
+    files = [uploads_list]
+    secret_key = settings.DATA_DIR / SECRET_KEY
+    # Hashes of deleted texts depend on the secret key, if it is a file.
+    if selection.secrets and (key := _copy(secret_key, folder / SECRET_KEY, folder)):
+        files.append(key)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT transaction_timestamp()")
+        snapshot_time: datetime = cursor.fetchone()[0]
+    collections = Collection.objects.filter(pk=collection.pk) if collection else Collection.objects
     return Manifest(
         format=FORMAT,
         version=settings.VERSION,
-        made_at=_snapshot_time(),
+        made_at=snapshot_time.astimezone(UTC),
         migrations=migrations,
         vectors=selection.vectors,
         secrets=selection.secrets,
         collection=collection.name if collection else None,
-        models=dict(chosen.values_list("name", "embedding_model")),
+        models=dict(collections.values_list("name", "embedding_model")),
         uploads_folder=str(uploads_folder()),
-        upload_count=count,
-        upload_bytes=size,
+        upload_count=upload_count,
+        upload_bytes=upload_bytes,
         tables=tables,
-        files=[listed, *(_copy_key(folder) if selection.secrets else ())],
+        files=files,
     )
-
-
-def _snapshot_time() -> datetime:
-    """Return the time of the snapshot."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT transaction_timestamp()")
-        made_at: datetime = cursor.fetchone()[0]
-    return made_at.astimezone(UTC)
 
 
 def _migrations() -> dict[str, str]:
@@ -151,27 +160,14 @@ def _check_free_space(folder: Path, uploads: Iterable[Path]) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_database_size(current_database())")
         needed = cursor.fetchone()[0]
-    needed += sum(_size(path) for path in uploads)
+    for path in uploads:
+        with suppress(FileNotFoundError):
+            needed += path.stat().st_size
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise BackupError(
             f"{folder.parent} has {free:,} bytes left; up to {needed:,} may be needed."
         )
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
-
-
-def _write_table(folder: Path, table: Table) -> StoredTable:
-    with HashedFile(folder / table_path(table.name)) as file, open_gzip(file) as lines:
-        count = write_rows(table.query, lines)
-    return StoredTable(
-        name=table.name, columns=list(table.columns), rows=count, file=file.to_stored_file(folder)
-    )
 
 
 def _uploads(collection: Collection | None) -> list[Path]:
@@ -182,8 +178,8 @@ def _uploads(collection: Collection | None) -> list[Path]:
         return sorted(path for path in files if path.parent != marker_folder())
     documents = Document.objects.filter(collection=collection)
     below = documents.filter(file_path__startswith=f"{top}/").values_list("file_path", flat=True)
-    sent = documents.exclude(kept_file="").values_list("kept_file", flat=True)
-    return sorted({*map(Path, {*uploads_of(collection), *below}), *map(path_of, sent)})
+    originals = documents.exclude(kept_file="").values_list("kept_file", flat=True)
+    return sorted({*map(Path, {*uploads_of(collection), *below}), *map(path_of, originals)})
 
 
 def _copy_uploads(folder: Path, uploads: Iterable[Path]) -> tuple[StoredFile, int, int]:
@@ -192,22 +188,17 @@ def _copy_uploads(folder: Path, uploads: Iterable[Path]) -> tuple[StoredFile, in
     top = uploads_folder()
     with HashedFile(folder / UPLOADS_LIST) as file, open_gzip(file) as lines:
         for path in uploads:
-            copied = _copy(path, folder / UPLOADS / path.relative_to(top), folder)
-            if copied is None:
+            upload = _copy(path, folder / UPLOADS / path.relative_to(top), folder)
+            if upload is None:
                 continue
-            lines.write(copied.model_dump_json().encode() + b"\n")
+            lines.write(upload.model_dump_json().encode() + b"\n")
             count += 1
-            size += copied.bytes
+            size += upload.bytes
     return file.to_stored_file(folder), count, size
 
 
-def _copy_key(folder: Path) -> list[StoredFile]:
-    """Copy the secret key if it is a file: hashes of deleted texts depend on it."""
-    copied = _copy(settings.DATA_DIR / SECRET_KEY, folder / SECRET_KEY, folder)
-    return [copied] if copied else []
-
-
 def _copy(source: Path, target: Path, folder: Path) -> StoredFile | None:
+    """Copy a file; return None if there is none."""
     try:
         original = source.open("rb")
     except FileNotFoundError:
@@ -216,9 +207,3 @@ def _copy(source: Path, target: Path, folder: Path) -> StoredFile | None:
         while part := original.read(READ_BYTES):
             file.write(part)
     return file.to_stored_file(folder)
-
-
-def _write_manifest(folder: Path, manifest: Manifest) -> None:
-    with HashedFile(folder / MANIFEST) as file:
-        file.write(manifest.model_dump_json(indent=1).encode() + b"\n")
-    sync_to_disk(folder)

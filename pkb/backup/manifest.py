@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from datetime import datetime
 from io import BufferedReader
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -117,10 +118,10 @@ def read_manifest(folder: Path) -> Manifest:
     except BackupError as exc:
         raise BackupError(f"{folder} is not a complete export or backup. {exc}") from exc
     try:
-        found = json.loads(text).get("format")
-        if found != FORMAT:
+        version = json.loads(text).get("format")
+        if version != FORMAT:
             raise BackupError(
-                f"{path} has format {found}; this version of pkb reads format {FORMAT}."
+                f"{path} has format {version}; this version of pkb reads format {FORMAT}."
             )
         return Manifest.model_validate_json(text)
     except (ValueError, AttributeError, ValidationError) as exc:
@@ -133,10 +134,14 @@ def check_files(folder: Path, manifest: Manifest) -> None:
     Raises:
         BackupError: A file is missing or damaged; the message names it.
     """
-    for file in [*manifest.files, *(table.file for table in manifest.tables)]:
-        _check_file(folder, file)
-    for file in listed_uploads(folder):
-        _check_file(folder, file)
+    files = [*manifest.files, *(table.file for table in manifest.tables)]
+    for file in chain(files, listed_uploads(folder)):
+        with open_stored(folder, file.path) as content:
+            digest = hashlib.file_digest(content, "sha256").hexdigest()
+        if digest != file.sha256:
+            raise BackupError(
+                f"{folder / file.path} is damaged: its SHA-256 differs from the manifest."
+            )
 
 
 def listed_uploads(folder: Path) -> Iterator[StoredFile]:
@@ -145,27 +150,18 @@ def listed_uploads(folder: Path) -> Iterator[StoredFile]:
     Raises:
         BackupError: A path is outside of the folder, or that of the host marker.
     """
-    with open_stored(folder, UPLOADS_LIST) as file, gzip.open(file) as lines:
+    with open_stored(folder, UPLOADS_LIST) as stored, gzip.open(stored) as lines:
         while line := lines.readline(MAX_ENTRY_BYTES + 1):
             if len(line) > MAX_ENTRY_BYTES:
                 raise BackupError(
                     f"{UPLOADS_LIST} has a line of more than {MAX_ENTRY_BYTES:,} bytes."
                 )
-            found = StoredFile.model_validate_json(line)
-            parts = PurePosixPath(found.path).parts
+            file = StoredFile.model_validate_json(line)
+            parts = PurePosixPath(file.path).parts
             is_below = parts[:1] == (UPLOADS,) and len(parts) > 1 and ".." not in parts
             if not is_below or parts[1] == marker_folder().name:
-                raise BackupError(f"{found.path} is not a valid path of an upload.")
-            yield found
-
-
-def _check_file(folder: Path, file: StoredFile) -> None:
-    with open_stored(folder, file.path) as stored:
-        found = hashlib.file_digest(stored, "sha256").hexdigest()
-    if found != file.sha256:
-        raise BackupError(
-            f"{folder / file.path} is damaged: its SHA-256 differs from the manifest."
-        )
+                raise BackupError(f"{file.path} is not a valid path of an upload.")
+            yield file
 
 
 def hash_file(path: Path) -> str:

@@ -35,22 +35,15 @@ def rewrite_paths(old: str, new: str, tables: Iterable[StoredTable]) -> None:
     if old == new:
         return
     names = [(old, new), (Path(old).as_uri(), Path(new).as_uri())]
+    in_json = [[json.dumps(each, ensure_ascii=False)[:-1] for each in pair] for pair in names]
     for table in tables:
         with connection.cursor() as cursor:
             cursor.execute(_COLUMNS, [table.name])
-            kinds = dict(cursor.fetchall())
-        for column in table.columns:
-            for before, after in names:
-                _replace(table.name, column, kinds.get(column), before, after)
-
-
-def _replace(table: str, column: str, kind: str | None, old: str, new: str) -> None:
-    if kind is None:
-        return
-    if kind == "jsonb":
-        old, new = (json.dumps(each, ensure_ascii=False)[:-1] for each in (old, new))
-    statement = sql.SQL(_OF_JSON if kind == "jsonb" else _OF_VALUE).format(
-        table=sql.Identifier(table), column=sql.Identifier(column)
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(statement, {"old": old, "new": new})
+            types = dict(cursor.fetchall())
+            for column in filter(types.get, table.columns):
+                is_json = types[column] == "jsonb"
+                statement = sql.SQL(_OF_JSON if is_json else _OF_VALUE).format(
+                    table=sql.Identifier(table.name), column=sql.Identifier(column)
+                )
+                for before, after in in_json if is_json else names:
+                    cursor.execute(statement, {"old": before, "new": after})

@@ -5,7 +5,6 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
@@ -25,7 +24,6 @@ from pkb.backup.manifest import (
     UPLOADS,
     BackupError,
     Manifest,
-    StoredFile,
     StoredTable,
     check_files,
     hash_file,
@@ -139,11 +137,11 @@ def migration_targets(recorded: dict[str, str]) -> list[Target]:
     graph = MigrationExecutor(connection).loader.graph
     unknown = [name for name in recorded.items() if name not in graph.nodes]
     if unknown:
-        named = ", ".join(f"{app}.{name}" for app, name in unknown)
-        raise BackupError(f"It is from another version of pkb: there is no migration {named} here.")
-    own = dict(graph.leaf_nodes())
-    changed: list[Target] = [each for each in recorded.items() if own[each[0]] != each[1]]
-    return changed + [(app, None) for app in own if app not in recorded]
+        names = ", ".join(f"{app}.{name}" for app, name in unknown)
+        raise BackupError(f"It is from another version of pkb: there is no migration {names} here.")
+    leaves = dict(graph.leaf_nodes())
+    changed: list[Target] = [each for each in recorded.items() if leaves[each[0]] != each[1]]
+    return changed + [(app, None) for app in leaves if app not in recorded]
 
 
 def _clear(manifest: Manifest) -> None:
@@ -165,21 +163,21 @@ def require_empty() -> None:
         existing = connection.introspection.table_names(cursor)
         exported = exported_tables(Selection(vectors=True, secrets=True))
         names = {table.name for table in exported} & set(existing) - set(CREATED_BY_MIGRATION)
-        filled = [name for name in sorted(names) if _has_rows(cursor, name)]
+        filled = []
+        for name in sorted(names):
+            query = sql.SQL("SELECT FROM {} LIMIT 1").format(sql.Identifier(name))
+            if name == COLLECTION:
+                query = sql.SQL("SELECT FROM {} WHERE name <> {} LIMIT 1").format(
+                    sql.Identifier(name), sql.Literal(DEFAULT_COLLECTION)
+                )
+            cursor.execute(query)
+            if cursor.rowcount:
+                filled.append(name)
     if filled:
         raise BackupError(
             f"This installation is not empty ({', '.join(filled)}). Restore into a new one, for"
             " example with another PKB_DATA_DIR, before its first start."
         )
-
-
-def _has_rows(cursor: Any, name: str) -> bool:
-    others = sql.SQL("WHERE name <> {}").format(sql.Literal(DEFAULT_COLLECTION))
-    query = sql.SQL("SELECT EXISTS (SELECT FROM {} {})").format(
-        sql.Identifier(name), others if name == COLLECTION else sql.SQL("")
-    )
-    cursor.execute(query)
-    return bool(cursor.fetchone()[0])
 
 
 def _load(folder: Path, manifest: Manifest, is_trusted: IsTrusted) -> None:
@@ -194,8 +192,12 @@ def _load(folder: Path, manifest: Manifest, is_trusted: IsTrusted) -> None:
     for table in manifest.tables:
         if table not in users:
             _load_table(folder, table, manifest)
-    _restore_uploads(folder)
-    rewrite_paths(manifest.uploads_folder, str(uploads_folder()), manifest.tables)
+    uploads = uploads_folder()
+    for file in listed_uploads(folder):
+        target = uploads / Path(file.path).relative_to(UPLOADS)
+        if not (target.is_file() and hash_file(target) == file.sha256):
+            _copy(folder, file.path, target)
+    rewrite_paths(manifest.uploads_folder, str(uploads), manifest.tables)
     restrict_reading(manifest)
     for model, dimension in _models(manifest):
         ensure_vector_index(model=model, dimension=dimension)
@@ -209,16 +211,12 @@ def _load_table(folder: Path, table: StoredTable, manifest: Manifest) -> None:
         count = read_rows(table.name, table.columns, lines, blanked=blanked)
     if count != table.rows:
         raise BackupError(f"{table.file.path} has {count} rows instead of {table.rows}.")
-    _set_sequences(table.name)
-
-
-def _set_sequences(name: str) -> None:
-    """Set the sequences of a table to the highest restored number."""
+    # Set its sequences to the highest restored number.
     with connection.cursor() as cursor:
-        cursor.execute(_SEQUENCES, [name])
+        cursor.execute(_SEQUENCES, [table.name])
         for column, sequence in cursor.fetchall():
             statement = "SELECT setval(%s, max({0})) FROM {1} HAVING max({0}) IS NOT NULL"
-            names = sql.Identifier(column), sql.Identifier(name)
+            names = sql.Identifier(column), sql.Identifier(table.name)
             cursor.execute(sql.SQL(statement).format(*names), [sequence])
 
 
@@ -233,26 +231,14 @@ def _models(manifest: Manifest) -> list[tuple[str, int]]:
         return [(model, dimension) for model, dimension in cursor.fetchall() if model]
 
 
-def _restore_uploads(folder: Path) -> None:
-    top = uploads_folder()
-    for file in listed_uploads(folder):
-        target = top / Path(file.path).relative_to(UPLOADS)
-        if not _is_unchanged(target, file):
-            _copy(folder, file.path, target)
-
-
-def _is_unchanged(target: Path, file: StoredFile) -> bool:
-    return target.is_file() and hash_file(target) == file.sha256
-
-
 def _copy(folder: Path, name: str, target: Path) -> None:
     """Copy a file atomically, and create its folders with mode 0700."""
     for above in reversed([target.parent, *target.parent.parents]):
         above.mkdir(mode=0o700, exist_ok=True)
     partial = target.with_name(f"{target.name[:200]}.partial")
     partial.touch(mode=0o600)
-    with open_stored(folder, name) as source, partial.open("wb") as copied:
-        shutil.copyfileobj(source, copied)
+    with open_stored(folder, name) as source, partial.open("wb") as copy:
+        shutil.copyfileobj(source, copy)
     partial.replace(target)
 
 

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -60,8 +59,8 @@ def read_backups(folder: Path) -> Backups:
         datetime.strptime(each.name, _NAME).replace(tzinfo=UTC) for each in _list_backups(folder)
     ]
     try:
-        found = json.loads((folder / FAILURE).read_text(encoding="utf-8"))
-        return Backups(tuple(times), found["reason"], datetime.fromisoformat(found["at"]))
+        failure = json.loads((folder / FAILURE).read_text(encoding="utf-8"))
+        return Backups(tuple(times), failure["reason"], datetime.fromisoformat(failure["at"]))
     except (OSError, ValueError, KeyError):
         return Backups(tuple(times), "", None)
 
@@ -83,7 +82,12 @@ def make_backup(folder: Path, *, keep: int) -> tuple[Path, Manifest]:
         _record_failure(folder, str(exc))
         raise
     (folder / FAILURE).unlink(missing_ok=True)
-    _remove(folder, _list_backups(folder)[:-keep])
+    # Rename each first: an interrupted deletion leaves none that looks complete.
+    removed = folder / _REMOVED
+    for backup in _list_backups(folder)[:-keep]:
+        shutil.rmtree(removed, ignore_errors=True)
+        backup.rename(removed)
+    shutil.rmtree(removed, ignore_errors=True)
     return target, manifest
 
 
@@ -96,17 +100,8 @@ def _list_backups(folder: Path) -> list[Path]:
 def _record_failure(folder: Path, reason: str) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        noted = {"at": timezone.now().isoformat(), "reason": reason}
-        (folder / FAILURE).write_text(json.dumps(noted), encoding="utf-8")
+        failure = {"at": timezone.now().isoformat(), "reason": reason}
+        (folder / FAILURE).write_text(json.dumps(failure), encoding="utf-8")
     except OSError:
         # On a full disk, the age of the last backup shows the problem.
         return
-
-
-def _remove(folder: Path, backups: Iterable[Path]) -> None:
-    """Delete backups; an interrupted deletion leaves none that looks complete."""
-    removed = folder / _REMOVED
-    for backup in backups:
-        shutil.rmtree(removed, ignore_errors=True)
-        backup.rename(removed)
-    shutil.rmtree(removed, ignore_errors=True)

@@ -106,24 +106,20 @@ def exported_tables(selection: Selection, registry: Apps = apps) -> list[Table]:
     ]
 
 
-def all_tables() -> list[str]:
-    """Return the names of the tables of all managed models, unordered."""
-    return [model._meta.db_table for model in _own_models(apps)]
-
-
-def _own_models(registry: Apps) -> list[Model]:
-    found = registry.get_models(include_auto_created=True)
-    return [m for m in found if m._meta.managed and not m._meta.proxy]
-
-
 def _exported_models(selection: Selection, registry: Apps) -> dict[str, Model]:
     """Return the exported models by table, each after those that it refers to."""
-    models = {model._meta.db_table: model for model in _own_models(registry)}
+    models = {
+        model._meta.db_table: model
+        for model in registry.get_models(include_auto_created=True)
+        if model._meta.managed and not model._meta.proxy
+    }
     exported = {name for name, model in models.items() if not _is_excluded(model, selection)}
-    while lost := {name for name in exported if _must_refer(models[name]) - exported}:
-        exported -= lost
+    while orphans := {
+        name for name in exported if _references(models[name], is_required=True) - exported
+    }:
+        exported -= orphans
     order = TopologicalSorter(
-        {name: sorted((_may_refer(models[name]) & exported) - {name}) for name in sorted(exported)}
+        {name: sorted((_references(models[name]) & exported) - {name}) for name in sorted(exported)}
     )
     return {name: models[name] for name in order.static_order()}
 
@@ -152,12 +148,9 @@ def _target(field: Any) -> str:
     return str(field.remote_field.model._meta.db_table)
 
 
-def _may_refer(model: Model) -> set[str]:
-    return {_target(field) for field in _foreign_keys(model)}
-
-
-def _must_refer(model: Model) -> set[str]:
-    return {_target(field) for field in _foreign_keys(model) if not field.null}
+def _references(model: Model, *, is_required: bool = False) -> set[str]:
+    """Return the tables that a model refers to, or must refer to."""
+    return {_target(key) for key in _foreign_keys(model) if not (is_required and key.null)}
 
 
 def _expression(

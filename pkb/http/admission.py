@@ -27,7 +27,6 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha256
 from http import HTTPStatus
 from io import BytesIO
@@ -319,7 +318,7 @@ class AdmissionMiddleware:
         identify: Identify | None = None,
     ) -> None:
         self._application = application
-        self._identify = identify or partial(asyncio.to_thread, _identify)
+        self._identify = identify or (lambda scope: asyncio.to_thread(_identify, scope))
         self._limiters = {cost: ConcurrencyLimiter(limits) for cost, limits in queues.items()}
         self._bodies = bodies
         held_bytes = MAX_BUFFERED_FILES * max(bodies.body_bytes, bodies.file_bytes)

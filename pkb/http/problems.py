@@ -28,7 +28,7 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response | Non
     if isinstance(exc, PkbError):
         set_rollback()
         headers = {"Retry-After": str(exc.retry_after_s)} if exc.retry_after_s else None
-        response = Response(problem_of(exc), status=exc.status, headers=headers)
+        response: Response | None = Response(problem_of(exc), status=exc.status, headers=headers)
     else:
         response = drf_exception_handler(exc, context)
     if response is None:
@@ -37,13 +37,10 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response | Non
         errors = list(_field_errors(response.data))
         detail = "; ".join(f"{error['field']}: {error['message']}" for error in errors)
         title = InvalidInput.__doc__ or ""
-        response.data = problem(400, title=title, code=InvalidInput.code, detail=detail)
+        response.data = problem(400, detail, title=title, code=InvalidInput.code)
         response.data["errors"] = errors
     elif not isinstance(exc, PkbError):
-        status = HTTPStatus(response.status_code)
-        response.data = problem(
-            status, title=status.phrase, code=status.name.lower(), detail=response.data["detail"]
-        )
+        response.data = problem(response.status_code, response.data["detail"])
     response.data = _encodable(response.data)
     response.content_type = MEDIA_TYPE
     return response
@@ -58,13 +55,15 @@ def _encodable(value: Any) -> Any:
     return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
 
 
-def problem(status: int, *, title: str, code: str, detail: str) -> dict[str, Any]:
+def problem(status: int, detail: str, *, title: str = "", code: str = "") -> dict[str, Any]:
+    """Return problem details; by default, with the title and code of the HTTP status."""
+    http = HTTPStatus(status)
     return {
         "type": "about:blank",
-        "title": title,
+        "title": title or http.phrase,
         "status": int(status),
         "detail": detail,
-        "error": code,
+        "error": code or http.name.lower(),
         "status_code": int(status),
     }
 
@@ -72,7 +71,7 @@ def problem(status: int, *, title: str, code: str, detail: str) -> dict[str, Any
 def problem_of(error: PkbError) -> dict[str, Any]:
     """Return the response body of a ``PkbError``."""
     detail = str(error) or error.title
-    body = problem(error.status, title=error.title, code=error.code, detail=detail)
+    body = problem(error.status, detail, title=error.title, code=error.code)
     return {**body, **error.members}
 
 
@@ -109,6 +108,4 @@ def server_error(request: HttpRequest) -> JsonResponse:
 
 def plain_problem(status: int, *, detail: str) -> JsonResponse:
     """Return a response with problem details, outside of Django REST framework."""
-    http = HTTPStatus(status)
-    body = problem(status, title=http.phrase, code=http.name.lower(), detail=detail)
-    return JsonResponse(body, status=status, content_type=MEDIA_TYPE)
+    return JsonResponse(problem(status, detail), status=status, content_type=MEDIA_TYPE)

@@ -51,10 +51,7 @@ def queue_full(*, is_callers_own: bool) -> RequestRejected:
 async def send_rejection(rejected: RequestRejected, *, scope: Any, send: Any) -> None:
     """Send a rejection as problem details, or in OpenAI's format below /v1."""
     refused_requests.add(1, {"status": rejected.status})
-    status = HTTPStatus(rejected.status)
-    body: Mapping[str, Any] = problem(
-        status, title=status.phrase, code=status.name.lower(), detail=rejected.detail
-    )
+    body: Mapping[str, Any] = problem(rejected.status, rejected.detail)
     media_type = MEDIA_TYPE
     if scope["path"].startswith("/v1/"):
         body, media_type = openai_error(body), "application/json"

@@ -107,11 +107,11 @@ def system_account() -> Account:
 def first_closed_folder(path: Path, account: Account) -> Path | None:
     """Return the first part of `path` that the account may not enter or run, or None."""
     for part in (*reversed(path.parents), path):
-        found = part.stat()
-        if found.st_uid == account.uid:
+        status = part.stat()
+        if status.st_uid == account.uid:
             needed = stat.S_IXUSR
         else:
-            needed = stat.S_IXGRP if found.st_gid == account.gid else stat.S_IXOTH
-        if not found.st_mode & needed:
+            needed = stat.S_IXGRP if status.st_gid == account.gid else stat.S_IXOTH
+        if not status.st_mode & needed:
             return part
     return None

@@ -23,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
@@ -64,7 +65,12 @@ class EmbeddedPostgres:
         # Every child of the server has this name in its process title, which identifies orphans:
         # /proc/*/cwd is not readable for root in containers.
         self._cluster = f"pkb-{hashlib.sha256(os.fsencode(self._data)).hexdigest()[:12]}"
-        self._socket_dir = self._choose_socket_dir()
+        self._socket_dir = self.state_dir / "run"
+        # libpq and Postgres split lists of hosts at commas.
+        is_valid = "," not in str(self._socket_dir)
+        if len(os.fsencode(self._socket_dir)) > SOCKET_DIR_MAX_BYTES or not is_valid:
+            # Not tempfile.gettempdir(): processes may have different TMPDIRs.
+            self._socket_dir = Path("/tmp") / self._cluster  # noqa: S108 -- its owner is checked
         self._conninfo = psycopg.conninfo.make_conninfo(
             host=str(self._socket_dir), port=PORT, user=SUPERUSER, connect_timeout=5
         )
@@ -109,9 +115,9 @@ class EmbeddedPostgres:
         # Not from postmaster.pid: after a crash it may name a zombie or an unrelated process, and
         # during a start it is empty for a moment. A new child has its parent's command line until
         # it sets its own.
-        named = f"/postgres -D {self._data}"
-        found = {pid: parent for pid, parent, line in processes() if line.endswith(named)}
-        return next((pid for pid, parent in found.items() if parent not in found), None)
+        command = f"/postgres -D {self._data}"
+        parents = {pid: parent for pid, parent, line in processes() if line.endswith(command)}
+        return next((pid for pid, parent in parents.items() if parent not in parents), None)
 
     @property
     def address(self) -> dict[str, str]:
@@ -122,19 +128,12 @@ class EmbeddedPostgres:
         """Create the database `name` and the roles unless they exist; the server must run."""
         ensure_database(self._conninfo, name)
 
-    def _choose_socket_dir(self) -> Path:
-        socket_dir = self.state_dir / "run"
-        # libpq and Postgres split lists of hosts at commas.
-        if len(os.fsencode(socket_dir)) <= SOCKET_DIR_MAX_BYTES and "," not in str(socket_dir):
-            return socket_dir
-        # Not tempfile.gettempdir(): processes may have different TMPDIRs.
-        return Path("/tmp") / self._cluster  # noqa: S108 -- its owner is checked before use
-
     @contextmanager
     def _locked(self) -> Iterator[None]:
         try:
             _make_directories(self.state_dir)
-            with open(self.state_dir / "lock", "a", opener=_open_for_owner) as lock:
+            opener = partial(os.open, mode=0o600)
+            with open(self.state_dir / "lock", "a", opener=opener) as lock:
                 os.fchmod(lock.fileno(), 0o600)  # an older lock file may be open to others
                 # The kernel releases it when this process ends. Children do not inherit it: Python
                 # opens files close-on-exec.
@@ -171,10 +170,10 @@ class EmbeddedPostgres:
                 )
         for directory in (self._socket_dir, self._log.parent):
             directory.mkdir(mode=0o700, exist_ok=True)
-            found = directory.lstat()
+            status = directory.lstat()
             # In /tmp, another user may own this name.
-            if not stat.S_ISDIR(found.st_mode) or found.st_uid not in {account.uid, os.geteuid()}:
-                raise PostgresDidNotStart(f"{directory} belongs to user {found.st_uid}: remove it")
+            if not stat.S_ISDIR(status.st_mode) or status.st_uid not in {account.uid, os.geteuid()}:
+                raise PostgresDidNotStart(f"{directory} belongs to user {status.st_uid}: remove it")
             os.chown(directory, account.uid, account.gid)
             directory.chmod(0o700)
 
@@ -278,10 +277,6 @@ class EmbeddedPostgres:
         return "\n".join([f"{reason.strip()}\nThe end of {self._log}:", *tail])
 
 
-def _open_for_owner(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
 def _make_directories(directory: Path) -> None:
     missing = [part for part in (directory, *directory.parents) if not part.exists()]
     for part in reversed(missing):
@@ -293,5 +288,5 @@ def _make_directories(directory: Path) -> None:
 def processes() -> list[tuple[int, int, str]]:
     """Return each process's id, its parent's, and its command line (a zombie's is empty)."""
     psutil.process_iter.cache_clear()  # it skips a number once that another process had before
-    found = (process.info for process in psutil.process_iter(["pid", "ppid", "cmdline"]))
-    return [(info["pid"], info["ppid"], " ".join(info["cmdline"] or ()).rstrip()) for info in found]
+    infos = (process.info for process in psutil.process_iter(["pid", "ppid", "cmdline"]))
+    return [(info["pid"], info["ppid"], " ".join(info["cmdline"] or ()).rstrip()) for info in infos]

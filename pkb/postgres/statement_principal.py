@@ -20,19 +20,14 @@ class PrincipalMixin(base.DatabaseWrapper):
     """
 
     def create_cursor(self, name: str | None = None) -> Any:
-        self._send_principal()
-        return super().create_cursor(name)
-
-    def _send_principal(self) -> None:
-        connection = self.connection
-        wanted = current_principal().as_setting()
+        connection, setting = self.connection, current_principal().as_setting()
         # A failed transaction accepts only a rollback.
         has_failed = connection.info.transaction_status == TransactionStatus.INERROR
-        if has_failed or getattr(connection, "sent_principal", None) == wanted:
-            return
-        with self.wrap_database_errors:
-            connection.execute(_SET_PRINCIPAL.format(sql.Literal(wanted)))
-        connection.sent_principal = wanted
+        if not has_failed and getattr(connection, "sent_principal", None) != setting:
+            with self.wrap_database_errors:
+                connection.execute(_SET_PRINCIPAL.format(sql.Literal(setting)))
+            connection.sent_principal = setting
+        return super().create_cursor(name)
 
     def _reset_sent_principal(self) -> None:
         # A rollback also undoes SET.

@@ -161,8 +161,8 @@ class OldCluster(EmbeddedPostgres):
 
     def _initialise_as(self, programs: Programs, old: Path, new: Path) -> None:
         """Create an empty cluster with the same checksum setting, as pg_upgrade requires."""
-        found = programs.run(str(old / "pg_controldata"), str(self._data)).stdout
-        has_checksums = "Data page checksum version:           0" not in found
+        control = programs.run(str(old / "pg_controldata"), str(self._data)).stdout
+        has_checksums = "Data page checksum version:           0" not in control
         checksums = "--data-checksums" if has_checksums else "--no-data-checksums"
         access = (f"--username={SUPERUSER}", "--auth-local=trust", "--auth-host=reject")
         # pg_upgrade copies encoding and locale.
@@ -201,10 +201,8 @@ class OldCluster(EmbeddedPostgres):
         for database in self._databases():
             with self._connect(database) as connection:
                 for schema, name, kind in connection.execute(_TABLES).fetchall():
-                    wanted = sql.SQL("last_value" if kind == SEQUENCE else "count(*)")
-                    query = sql.SQL("SELECT {} FROM {}").format(
-                        wanted, sql.Identifier(schema, name)
-                    )
+                    value = sql.SQL("last_value" if kind == SEQUENCE else "count(*)")
+                    query = sql.SQL("SELECT {} FROM {}").format(value, sql.Identifier(schema, name))
                     (count,) = connection.execute(query).fetchone() or (0,)
                     counts[database, kind, schema, name] = count
         return counts

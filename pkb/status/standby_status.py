@@ -77,15 +77,15 @@ def read_standby(needed: Position | None) -> Standby | None:
 def _query_with_timeout(needed: Position) -> StandbyState:
     if not _one_query.acquire(timeout=TIMEOUT_S):
         return _NO_RESPONSE
-    found: list[StandbyState] = []
-    thread = Thread(target=copy_context().run, args=(_ask, needed, found), daemon=True)
+    states: list[StandbyState] = []
+
+    def query() -> None:
+        with ExitStack() as cleanup:
+            cleanup.callback(_one_query.release)
+            cleanup.callback(connections[REPLICA].close)
+            states.append(check_standby(needed))
+
+    thread = Thread(target=copy_context().run, args=(query,), daemon=True)
     thread.start()
     thread.join(TIMEOUT_S + settings.PKB_REPLICA_WAIT_MS / 1000)
-    return found[0] if found else _NO_RESPONSE
-
-
-def _ask(needed: Position, found: list[StandbyState]) -> None:
-    with ExitStack() as ended:
-        ended.callback(_one_query.release)
-        ended.callback(connections[REPLICA].close)
-        found.append(check_standby(needed))
+    return states[0] if states else _NO_RESPONSE

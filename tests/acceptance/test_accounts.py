@@ -20,10 +20,10 @@ from accounts.models import ApiKey
 from corpus.access.principal import SYSTEM, Principal, Scope, current_principal
 from corpus.errors import NotAllowed, NotLoggedIn
 from corpus.models import Collection, Job
-from pkb.http.endpoint_lookup import list_operations
 from qa.api.mcp.mcp_server import build_server
 from qa.api.mcp.transport import admit_agent, serve_mcp
 from tests.support.client import Api
+from tests.support.operations import list_operations
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("login_required")]
 

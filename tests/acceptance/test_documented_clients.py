@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from corpus.models import Chunk
-from pkb.http.endpoint_lookup import list_operations
 from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE, Ingest
+from tests.support.operations import list_operations
 from tests.support.processes import ROOT, wait_for_environment
 
 PAGE = (ROOT / "docs" / "guides" / "clients.md").read_text()

@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 from corpus.models import DEFAULT_COLLECTION, Collection, Job
 from corpus.rules import add_rule
 from corpus.vector_index import ensure_vector_index
-from pkb.http.endpoint_lookup import list_operations
 from pkb.preload import question_models
 from qa.answer_question import answer_question
 from qa.context import build_context
 from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION, ingest_text_of
 from tests.support.doubles import embed_by_hashing
 from tests.support.drawing import examples
+from tests.support.operations import list_operations
 
 if TYPE_CHECKING:
     from schemathesis import Case

@@ -8,8 +8,8 @@ import pytest
 from django.conf import settings
 from jsonschema_rs import Draft202012Validator
 
-from pkb.http.endpoint_lookup import list_operations
 from tests.support.client import Api
+from tests.support.operations import list_operations
 
 METHODS = {"get", "post", "put", "patch", "delete"}
 

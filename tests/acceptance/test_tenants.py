@@ -15,8 +15,8 @@ from accounts.authentication import principal_of
 from corpus.access.principal import ANONYMOUS, SYSTEM, Principal, acting_as
 from corpus.errors import PkbError
 from corpus.models import Document
-from pkb.http.endpoint_lookup import list_operations
 from qa.api.mcp.mcp_server import answer, fetch, search
+from tests.support.operations import list_operations
 from tests.support.users import Tenant, call
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("login_required")]

@@ -4,7 +4,8 @@ import pytest
 
 from corpus.access.principal import Scope
 from corpus.endpoints import BodySize, Cost
-from pkb.http.endpoint_lookup import find_endpoint, is_page, list_operations
+from pkb.http.endpoint_lookup import find_endpoint, is_page
+from tests.support.operations import list_operations
 
 
 @pytest.mark.parametrize(

@@ -22,25 +22,20 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         filters = {"since": options["since"], "username": options["user"]}
         events = find_events(**{name: value for name, value in filters.items() if value})
+        event: Any  # with its `username`
         for event in events.reverse().iterator(CHUNK_SIZE):
-            self.stdout.write("\t".join(map(_on_one_line, _fields(event))))
-
-
-def _fields(event: Any) -> list[Any]:
-    who = event.username or event.user_id or ""
-    key = f"key {event.key_id}" if event.key_id else ""
-    when = event.created_at.isoformat(timespec="seconds")
-    rest = [event.action, event.subject, event.status or "", event.address, event.text]
-    return [when, who, key, *rest]
-
-
-def _on_one_line(value: object) -> str:
-    return " ".join(str(value).split())
+            fields = [
+                event.created_at.isoformat(timespec="seconds"),
+                event.username or event.user_id or "",
+                f"key {event.key_id}" if event.key_id else "",
+                event.action, event.subject, event.status or "", event.address, event.text,
+            ]  # fmt: skip
+            self.stdout.write("\t".join(" ".join(str(field).split()) for field in fields))
 
 
 def _parse_time(value: str) -> datetime:
     try:
-        found = datetime.fromisoformat(value)
+        time = datetime.fromisoformat(value)
     except ValueError as exc:
         raise ArgumentTypeError("use a day or time, such as 2026-11-21") from exc
-    return make_aware(found) if is_naive(found) else found
+    return make_aware(time) if is_naive(time) else time

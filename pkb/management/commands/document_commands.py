@@ -28,8 +28,6 @@ GROUPS = {
     "Protect data": ("backup", "restore", "export", "verify", "verify_erasure", "purge"),
     "Measure and tune": ("evaluate", "generate_questions", "calibrate", "optimize_answerer"),
 }  # fmt: skip
-# Commands that write generated pages are not documented.
-INTERNAL = frozenset({"document_commands", "document_errors", "document_settings"})
 
 
 class Command(BaseCommand):
@@ -42,40 +40,30 @@ class Command(BaseCommand):
 
 def render_page() -> str:
     """Return the page of all commands, by group."""
-    return HEAD + "".join(
-        f"\n## {title}\n" + "".join(map(_render_command, names)) for title, names in GROUPS.items()
-    )
-
-
-def pkb_commands() -> set[str]:
-    """Return the names of pkb's own commands."""
-    apps = {"accounts", "corpus", "evaluation", "pkb", "qa"}
-    return {name for name, app in get_commands().items() if app in apps} - INTERNAL
-
-
-def _render_command(name: str) -> str:
-    parser = load_command_class(get_commands()[name], name).create_parser("manage.py", name)
-    about = " ".join((parser.description or "").split())
-    return f"\n### {name}\n\n{about}\n" + "".join(_tables(parser))
+    page = HEAD
+    for title, names in GROUPS.items():
+        page += f"\n## {title}\n"
+        for name in names:
+            command = load_command_class(get_commands()[name], name)
+            parser = command.create_parser("manage.py", name)
+            about = " ".join((parser.description or "").split())
+            page += f"\n### {name}\n\n{about}\n" + "".join(_tables(parser))
+    return page
 
 
 def _tables(parser: ArgumentParser) -> Iterator[str]:
     """Yield the tables of a command's arguments and of its sub-commands."""
-    known = _common_options()
-    shown = [each for each in parser._actions if each.dest not in known and each.help != SUPPRESS]
-    for action in shown:
+    common = {each.dest for each in BaseCommand().create_parser("manage.py", "any")._actions}
+    own = [each for each in parser._actions if each.dest not in common and each.help != SUPPRESS]
+    for action in own:
         if isinstance(action, _SubParsersAction):
             for name, each in action.choices.items():
                 about = next(one.help for one in action._choices_actions if one.dest == name)
                 yield f"\n`{name}`: {about}\n"
                 yield from _tables(each)
-    rows = [_render_row(each, parser) for each in shown if not isinstance(each, _SubParsersAction)]
+    rows = [_render_row(each, parser) for each in own if not isinstance(each, _SubParsersAction)]
     if rows:
         yield "\n| argument | meaning |\n|---|---|\n" + "".join(rows)
-
-
-def _common_options() -> set[str]:
-    return {action.dest for action in BaseCommand().create_parser("manage.py", "any")._actions}
 
 
 def _render_row(action: Action, parser: ArgumentParser) -> str:

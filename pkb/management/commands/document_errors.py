@@ -48,7 +48,12 @@ def render_page() -> str:
     """Return the page of all errors, by status."""
     by_code = {each.code: each for each in _subclasses(PkbError)}
     rows = sorted(by_code.values(), key=lambda each: (each.status, each.code))
-    return HEAD + "".join(map(_render_row, rows))
+    page = HEAD
+    for each in rows:
+        meaning = (each.__doc__ or "").strip().splitlines()[0]
+        wait = f"{each.retry_after_s} s" if each.retry_after_s else ""
+        page += f"| {each.status} | `{each.code}` | {meaning} | {wait} |\n"
+    return page
 
 
 def _subclasses(error: type[PkbError]) -> Iterator[type[PkbError]]:
@@ -57,9 +62,3 @@ def _subclasses(error: type[PkbError]) -> Iterator[type[PkbError]]:
         yield from _subclasses(each)
         if each.__module__.startswith("corpus.errors"):
             yield each
-
-
-def _render_row(error: type[PkbError]) -> str:
-    meaning = (error.__doc__ or "").strip().splitlines()[0]
-    wait = f"{error.retry_after_s} s" if error.retry_after_s else ""
-    return f"| {error.status} | `{error.code}` | {meaning} | {wait} |\n"

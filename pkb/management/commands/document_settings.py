@@ -40,29 +40,23 @@ class Command(BaseCommand):
 def render_page() -> str:
     """Return the page of all settings, in the order of their definition."""
     settings: dict[str, Schema] = Env.model_json_schema()["properties"]
-    return HEAD + "".join(_render_row(name, schema) for name, schema in settings.items())
-
-
-def _render_row(name: str, schema: Schema) -> str:
-    cells = (f"`{name.upper()}`", _value(schema), _default(name), schema["description"])
-    return f"| {' | '.join(cells)} |\n"
+    return HEAD + "".join(
+        f"| `{name.upper()}` | {_value(schema)} | {_default(name)} | {schema['description']} |\n"
+        for name, schema in settings.items()
+    )
 
 
 def _value(schema: Schema) -> str:
     """Return the type and bounds of a setting."""
-    found = next((each for each in schema.get("anyOf", ()) if each["type"] != "null"), schema)
-    if "enum" in found:
-        return ", ".join(f"`{each}`" for each in found["enum"])
-    kind = KINDS[found.get("format", found["type"])]
-    if "maximum" in found:
-        return f"{kind}, {_bounds(found)}"
-    return f"{kind}, `{found['pattern']}`" if "pattern" in found else kind
-
-
-def _bounds(schema: Schema) -> str:
-    above = schema.get("exclusiveMinimum")
-    least = f"above {above}" if above is not None else f"{schema['minimum']}"
-    return f"{least} to {schema['maximum']}"
+    schema = next((each for each in schema.get("anyOf", ()) if each["type"] != "null"), schema)
+    if "enum" in schema:
+        return ", ".join(f"`{each}`" for each in schema["enum"])
+    kind = KINDS[schema.get("format") or schema["type"]]
+    if "maximum" in schema:
+        above = schema.get("exclusiveMinimum")
+        minimum = schema["minimum"] if above is None else f"above {above}"
+        return f"{kind}, {minimum} to {schema['maximum']}"
+    return f"{kind}, `{schema['pattern']}`" if "pattern" in schema else kind
 
 
 def _default(name: str) -> str:

@@ -89,7 +89,10 @@ class Command(BaseCommand):
         check_packages("pytrec_eval", "matplotlib")
         _check(options)
         subject = _read_subject(options)
-        foreign = _read_foreign(options)
+        foreign: tuple[GoldQuestion, ...] = ()
+        if options["foreign"] is not None:
+            source = read_dataset(options["foreign"])
+            foreign = draw_foreign(source, count=options["queries"], seed=options["seed"])
         baseline = _read_baseline(options["against"])
         changes, others = _read_pairs(options["set"]), _read_pairs(options["compare"])
         # Check both before anything runs: an error in the second must not waste the first run.
@@ -102,9 +105,15 @@ class Command(BaseCommand):
         else:
             keep_result(result)
             self._show(result, options)
-        if options["write_baseline"]:
-            _write_baseline(options["write_baseline"], result)
-        self._fail_if_worse(baseline, result)
+        if path := options["write_baseline"]:
+            previous = _read_baseline(path) if path.is_file() else None
+            new = make_baseline(result, previous=previous)
+            path.write_text(json.dumps(new, indent=1) + "\n", encoding="utf-8")
+        regressions = find_regressions(baseline, result) if baseline is not None else []
+        for regression in regressions:
+            self.stderr.write(f"fell: {regression}")
+        if regressions:
+            raise SystemExit(1)
 
     def _evaluate(
         self,
@@ -150,11 +159,11 @@ class Command(BaseCommand):
             write_report(before, options["report"] / "before")
             write_report(after, options["report"] / "after")
         if options["json"]:
-            shown = [
-                {name: getattr(seen, name) for name in (*seen.__slots__, "change")}
-                for seen in differences
+            rows = [
+                {name: getattr(each, name) for name in (*each.__slots__, "change")}
+                for each in differences
             ]
-            results = {"before": before.to_json(), "after": after.to_json(), "differences": shown}
+            results = {"before": before.to_json(), "after": after.to_json(), "differences": rows}
             self.stdout.write(json.dumps(results, ensure_ascii=False, indent=2))
         else:
             for result in (before, after):
@@ -165,37 +174,23 @@ class Command(BaseCommand):
         # Django's OutputWrapper behaves like a file, but is not typed as one.
         return Console(file=cast("IO[str]", self.stdout), width=CONSOLE_WIDTH, highlight=False)
 
-    def _fail_if_worse(self, baseline: Mapping[str, Any] | None, result: Result) -> None:
-        falls = find_regressions(baseline, result) if baseline is not None else []
-        for fall in falls:
-            self.stderr.write(f"fell: {fall}")
-        if falls:
-            raise SystemExit(1)
-
 
 def _read_subject(options: dict[str, Any]) -> Subject:
     """Return a function that evaluates the data set or collection."""
     size = {"query_count": options["queries"], "seed": options["seed"]}
     if options["collection"] is None:
-        read = read_dataset(options["dataset"])
-        dataset = sample_dataset(read, document_count=options["docs"], **size)
+        complete = read_dataset(options["dataset"])
+        dataset = sample_dataset(complete, document_count=options["docs"], **size)
         return lambda plan, report: evaluate_dataset(dataset, plan=plan, report=report)
     collection = Collection.objects.get_named(options["collection"])
     accepted, stale_count = read_accepted(collection)
-    drawn = sample_dataset(accepted, document_count=None, **size)
+    sample = sample_dataset(accepted, document_count=None, **size)
     notes = [f"{stale_count} questions are skipped because their documents changed."] * bool(
         stale_count
     )
     return lambda plan, report: evaluate_collection(
-        drawn, collection, plan=plan, notes=notes, report=report
+        sample, collection, plan=plan, notes=notes, report=report
     )
-
-
-def _read_foreign(options: dict[str, Any]) -> tuple[GoldQuestion, ...]:
-    if options["foreign"] is None:
-        return ()
-    other = read_dataset(options["foreign"])
-    return draw_foreign(other, count=options["queries"], seed=options["seed"])
 
 
 def _check(options: dict[str, Any]) -> None:
@@ -218,13 +213,13 @@ def _read_modes(text: str) -> tuple[str, ...]:
 
 
 def _read_pairs(pairs: list[str]) -> dict[str, str]:
-    found = {}
+    changes = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise InvalidInput(f"{pair!r} is not SETTING=VALUE.")
-        found[name.upper()] = value
-    return found
+        changes[name.upper()] = value
+    return changes
 
 
 def _read_baseline(path: Path | None) -> Mapping[str, Any] | None:
@@ -237,9 +232,3 @@ def _read_baseline(path: Path | None) -> Mapping[str, Any] | None:
     if not isinstance(baseline, dict):
         raise InvalidInput(f"--against {path}: is not a JSON object.")
     return baseline
-
-
-def _write_baseline(path: Path, result: Result) -> None:
-    previous = _read_baseline(path) if path.is_file() else None
-    baseline = make_baseline(result, previous=previous)
-    path.write_text(json.dumps(baseline, indent=1) + "\n", encoding="utf-8")

@@ -26,8 +26,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, folder: Path, **options: Any) -> None:
         name = options["collection"]
         try:
-            chosen = Collection.objects.get_named(name) if name else None
-            manifest = export_to(folder.resolve(), vectors=options["vectors"], collection=chosen)
+            collection = Collection.objects.get_named(name) if name else None
+            vectors = options["vectors"]
+            manifest = export_to(folder.resolve(), vectors=vectors, collection=collection)
         except (BackupError, CollectionNotFound, DatabaseError, OSError) as exc:
             raise CommandError(str(exc)) from exc
         rows = manifest.rows

@@ -43,7 +43,15 @@ class Command(BaseCommand):
                 arguments += [f"--{step}-image", options[f"{step}_image"]]
         else:
             arguments = _run_arguments(options)
-        _call(python, arguments)
+        # Its steps use this `manage.py` and Python.
+        manage = shlex.join([sys.executable, str(settings.PKB_MANAGE)])
+        run = subprocess.run(  # noqa: S603  (our own file)
+            [python, str(PIPELINE), *arguments],
+            env={**os.environ, "PIPELINE_MANAGE": manage},
+            check=False,
+        )
+        if run.returncode:
+            raise SystemExit(1)
         if options["compile_only"]:
             self.stdout.write(f"Written: {options['output']}")
 
@@ -62,22 +70,10 @@ def _python_with_kfp() -> str:
 def _run_arguments(options: dict[str, Any]) -> list[str]:
     path: Path | None = options["path"]
     if path is None or not path.exists():
-        wanted = f"No such file: {path}" if path else "Name a folder, or use --compile-only."
-        raise CommandError(wanted, returncode=2)
+        message = f"No such file: {path}" if path else "Name a folder, or use --compile-only."
+        raise CommandError(message, returncode=2)
     arguments = ["run", "--path", str(path.resolve())]
     arguments += ["--root", str(settings.DATA_DIR / "pipelines")]
     arguments += [f"--collection={options['collection']}"]
     arguments += [f"--batch-size={options['batch_size']}"]
     return arguments + [f"--tag={tag}" for tag in options["tag"]]
-
-
-def _call(python: str, arguments: list[str]) -> None:
-    """Run the pipeline file; its steps use this ``manage.py`` and Python."""
-    manage = shlex.join([sys.executable, str(settings.PKB_MANAGE)])
-    done = subprocess.run(  # noqa: S603  (our own file)
-        [python, str(PIPELINE), *arguments],
-        env={**os.environ, "PIPELINE_MANAGE": manage},
-        check=False,
-    )
-    if done.returncode:
-        raise SystemExit(1)

@@ -17,15 +17,6 @@ from pkb.postgres.versions import cluster_version, installed_major, installed_ve
 EXTERNAL = "an external database is configured; the embedded Postgres does not run"
 
 
-def running_version(server: EmbeddedPostgres) -> str:
-    """Return the version of the running server, such as 18.6."""
-    at = server.address
-    with psycopg.connect(
-        host=at["HOST"], port=at["PORT"], user=SUPERUSER, dbname="postgres"
-    ) as connection:
-        return connection.info.parameter_status("server_version") or ""
-
-
 class Command(BaseCommand):
     help = (
         "Start, stop, show or upgrade the embedded PostgreSQL. Exit status of `status`: 0 if "
@@ -64,7 +55,13 @@ class Command(BaseCommand):
         is_up = server.is_accepting()
         state = f"up, process {server.pid}" if is_up else "down"
         self.stdout.write(f"{state}: {server.state_dir}")
-        running = running_version(server) if is_up else ""
+        running = ""
+        if is_up:
+            host, port = server.address["HOST"], server.address["PORT"]
+            with psycopg.connect(
+                host=host, port=port, user=SUPERUSER, dbname="postgres"
+            ) as connection:
+                running = connection.info.parameter_status("server_version") or ""
         if running and not installed_version().startswith(f"{running}."):
             self.stdout.write(
                 f"Postgres {running} runs; {installed_version()} is installed and runs after a"

@@ -27,18 +27,18 @@ class Command(BaseCommand):
     def handle(self, *args: Any, folder: Path, trusted: bool, **options: Any) -> None:
         try:
             restored = restore_from(
-                folder.resolve(), is_trusted=lambda brought: trusted or self._ask(brought)
+                folder.resolve(), is_trusted=lambda contents: trusted or self._confirm(contents)
             )
         except (BackupError, DatabaseError, OSError) as exc:
             raise CommandError(f"Nothing was restored. {exc}") from exc
         self._report(restored.manifest)
         self._embed_missing(restored)
 
-    def _ask(self, brought: str) -> bool:
+    def _confirm(self, contents: str) -> bool:
         if not sys.stdin.isatty():
             return False
         self.stdout.write(
-            f"It contains {brought}. Restore it only if you trust its author. Continue? [y/N] ",
+            f"It contains {contents}. Restore it only if you trust its author. Continue? [y/N] ",
             ending="",
         )
         self.stdout.flush()
@@ -67,6 +67,6 @@ class Command(BaseCommand):
             )
         for job in restored.jobs:
             run_job_slice(job.pk)
-        lacking = Document.objects.exclude(status=Document.Status.COMPLETED).count()
-        if restored.jobs and lacking:
-            raise CommandError(f"{lacking} documents have no vectors yet. Run manage.py worker.")
+        count = Document.objects.exclude(status=Document.Status.COMPLETED).count()
+        if restored.jobs and count:
+            raise CommandError(f"{count} documents have no vectors yet. Run manage.py worker.")

@@ -1,20 +1,21 @@
 import os
+import re
 import resource
 import socket
 import subprocess
 import sys
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.core.checks import ERROR
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser, OutputWrapper
 from django.db import DatabaseError
 
+from accounts.setup_links import VALID_FOR, create_setup_token, needs_setup
 from corpus.models.installation import FILES_ON_OTHER_HOST, KEY_CHANGED, Installation
 from pkb.checks import check_exposure
-from pkb.http.exposure import Exposure
-from pkb.management.setup_link import print_setup_link
 from pkb.postgres.versions import require_same_version
 from qa.checks import CONFIGURATION
 from qa.management.running_server import save_server_url
@@ -32,6 +33,8 @@ OTHER_DESCRIPTORS = 512
 # each keeps the memory of its largest request: 115 MB in 16 arenas after 500 requests. The trim
 # threshold grows with freed blocks unless it is set: use its initial value.
 ALLOCATION = {"MALLOC_ARENA_MAX": "2", "MALLOC_TRIM_THRESHOLD_": "131072"}
+# Wildcard addresses, which a browser on this machine reaches as localhost.
+_WILDCARD = re.compile(r"(?<=://)(?:0\.0\.0\.0|\[::\]|::)(?=:\d+$)")
 
 
 class Command(BaseCommand):
@@ -48,7 +51,10 @@ class Command(BaseCommand):
         _check_port_is_free(options["host"], options["port"])
         exposure = replace(settings.EXPOSURE, bind=options["host"])
         if exposure != settings.EXPOSURE:  # the system checks covered that one
-            self._check(exposure)
+            for message in check_exposure(exposure):
+                if message.level >= ERROR:
+                    raise CommandError(str(message))
+                self.stderr.write(str(message))
         if settings.PKB_WORKER == "auto" and settings.PKB_POSTGRES_DIR is not None:
             _start_worker()
         self._join_installation()
@@ -57,7 +63,7 @@ class Command(BaseCommand):
         save_server_url(options["host"], options["port"])
         self.stdout.write(f"\nOpen {address} (API: {address}/docs, admin: {address}/admin)")
         if exposure.requires_login(settings.PKB_AUTH):
-            print_setup_link(self.stdout, address=address)
+            _print_setup_link(self.stdout, server_url=address)
         self.stdout.flush()
         os.execve(  # noqa: S606  (no shell)
             sys.executable,
@@ -85,17 +91,6 @@ class Command(BaseCommand):
         except DatabaseError:
             return  # /ready reports an unavailable or unmigrated database
 
-    def _check(self, exposure: Exposure) -> None:
-        """Print warnings about the exposure.
-
-        Raises:
-            CommandError: The exposure is not allowed.
-        """
-        for message in check_exposure(exposure):
-            if message.level >= ERROR:
-                raise CommandError(str(message))
-            self.stderr.write(str(message))
-
 
 def _check_port_is_free(host: str, port: int) -> None:
     """Reject a port that is in use: Granian would share it with the other server.
@@ -115,10 +110,10 @@ def _check_port_is_free(host: str, port: int) -> None:
 
 def _raise_file_limit() -> int:
     """Raise the limit of open files, and return the number of connections that it allows."""
-    wanted = CONNECTIONS * DESCRIPTORS_PER_CONNECTION + OTHER_DESCRIPTORS
+    needed = CONNECTIONS * DESCRIPTORS_PER_CONNECTION + OTHER_DESCRIPTORS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < wanted:
-        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     return max(1, min(CONNECTIONS, (soft - OTHER_DESCRIPTORS) // DESCRIPTORS_PER_CONNECTION))
 
@@ -136,3 +131,25 @@ def _start_worker() -> None:
         env={**ALLOCATION, **threads, **os.environ},
         stdin=subprocess.DEVNULL,
     )  # fmt: skip
+
+
+def _print_setup_link(terminal: OutputWrapper, *, server_url: str) -> None:
+    """Print a new one-time link to create the administrator, unless a user exists.
+
+    Args:
+        server_url: Used if PKB_PUBLIC_URL is unset.
+    """
+    try:
+        if not needs_setup():
+            return
+        token = create_setup_token()
+    except DatabaseError:
+        terminal.write("\nRun manage.py migrate, then start pkb again.")
+        return
+    base = settings.EXPOSURE.public_url.rstrip("/") or _WILDCARD.sub("localhost", server_url)
+    minutes = int(VALID_FOR.total_seconds() // 60)
+    terminal.write(
+        f"\nCreate the administrator account (one-time link, valid for {minutes} minutes):\n"
+        f"  {base}/ui/setup?{urlencode({'token': token})}\n"
+        "Or run manage.py createsuperuser."
+    )

@@ -45,22 +45,26 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        chosen = _collection(options["collection"])
-        saved = read_checkpoint(collection=chosen) if options["resume"] else None
-        count, repaired_count = self._run(chosen, saved, is_repairing=options["repair"])
+        name = options["collection"]
+        try:
+            collection = Collection.objects.get_named(name) if name else None
+        except CollectionNotFound as exc:
+            raise CommandError(str(exc), returncode=2) from exc
+        saved = read_checkpoint(collection=collection) if options["resume"] else None
+        count, repaired_count = self._run(collection, saved, is_repairing=options["repair"])
         repaired = f", {repaired_count} repaired" if options["repair"] else ""
         self.stdout.write(f"{count} violations{repaired}")
         if count > repaired_count:
             raise SystemExit(1)
 
     def _run(
-        self, chosen: Collection | None, saved: SavedCheckpoint | None, *, is_repairing: bool
+        self, collection: Collection | None, saved: SavedCheckpoint | None, *, is_repairing: bool
     ) -> tuple[int, int]:
         checkpoint = saved.checkpoint if saved else None
         count = saved.violation_count if saved else 0
         repaired_count = 0
         progress = _Progress(self)
-        for step in Verification(INVARIANTS, collection=chosen, checkpoint=checkpoint).steps():
+        for step in Verification(INVARIANTS, collection=collection, checkpoint=checkpoint).steps():
             for violation in step.violations:
                 self.stdout.write(str(violation))
             self.stdout.flush()
@@ -69,7 +73,7 @@ class Command(BaseCommand):
                 repaired_count += self._repair(step)
             if step.checkpoint:
                 save_checkpoint(
-                    SavedCheckpoint(step.checkpoint, count - repaired_count), collection=chosen
+                    SavedCheckpoint(step.checkpoint, count - repaired_count), collection=collection
                 )
             progress.add(step)
         delete_checkpoint()
@@ -77,13 +81,13 @@ class Command(BaseCommand):
 
     def _repair(self, step: Step) -> int:
         """Return how many violations of a step are repaired."""
-        ended = list(repair(step.violations))
-        for done in dict.fromkeys(each.done for each in ended if each.done):
-            self.stdout.write(f"repaired: {done}")
-        for each in ended:
+        results = list(repair(step.violations))
+        for action in dict.fromkeys(each.done for each in results if each.done):
+            self.stdout.write(f"repaired: {action}")
+        for each in results:
             if not each.done:
                 self.stdout.write(f"left: {each.violation}: {each.reason}")
-        return sum(bool(each.done) for each in ended)
+        return sum(bool(each.done) for each in results)
 
 
 class _Progress:
@@ -98,16 +102,6 @@ class _Progress:
         self._chunk_count += step.chunk_count
         if monotonic() - self._printed_at > PROGRESS_S:
             self._printed_at = monotonic()
-            what = (
-                f"{self._chunk_count:,} chunks"
-                if step.checkpoint
-                else "all chunks; other data follows"
-            )
-            self._command.stderr.write(f"checked {what}")
-
-
-def _collection(name: str | None) -> Collection | None:
-    try:
-        return Collection.objects.get_named(name) if name else None
-    except CollectionNotFound as exc:
-        raise CommandError(str(exc), returncode=2) from exc
+            chunks = f"{self._chunk_count:,} chunks"
+            progress = chunks if step.checkpoint else "all chunks; other data follows"
+            self._command.stderr.write(f"checked {progress}")

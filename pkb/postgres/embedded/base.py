@@ -23,7 +23,7 @@ class ServerSupervisor:
     """
 
     def __init__(self, server: EmbeddedPostgres) -> None:
-        self._server = server
+        self.server = server
         self._answered_at = -RECHECK_AFTER_S
 
     def ensure_running(self) -> None:
@@ -33,7 +33,7 @@ class ServerSupervisor:
             PostgresDidNotStart: The message has the reason and the end of the server log.
         """
         if time.monotonic() - self._answered_at > RECHECK_AFTER_S:
-            self._server.start()
+            self.server.start()
             self._answered_at = time.monotonic()
 
 
@@ -41,17 +41,12 @@ DATABASE_NAME = "pkb"
 
 
 @cache
-def _server(state_dir: Path) -> EmbeddedPostgres:
-    """Return the running server, with its database."""
+def _supervise(state_dir: Path) -> ServerSupervisor:
+    """Start the server, and create its database unless it exists."""
     server = EmbeddedPostgres(state_dir)
     server.start()
     server.ensure_database(DATABASE_NAME)
-    return server
-
-
-@cache
-def _supervisor(state_dir: Path) -> ServerSupervisor:
-    return ServerSupervisor(_server(state_dir))
+    return ServerSupervisor(server)
 
 
 class DatabaseClient(client.DatabaseClient):
@@ -68,11 +63,10 @@ class DatabaseWrapper(PrincipalMixin, base.DatabaseWrapper):
     client_class = DatabaseClient
 
     def get_connection_params(self) -> dict[str, Any]:
-        server = _server(settings.PKB_POSTGRES_DIR)
-        self.settings_dict.update(server.address)
+        self.settings_dict.update(_supervise(settings.PKB_POSTGRES_DIR).server.address)
         params: dict[str, Any] = super().get_connection_params()
         return params
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        _supervisor(settings.PKB_POSTGRES_DIR).ensure_running()
+        _supervise(settings.PKB_POSTGRES_DIR).ensure_running()
         return super().get_new_connection(conn_params)
