@@ -1,20 +1,20 @@
 """Add, refresh and remove the websites and pages that are synced."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from corpus.crawl.scope import host_of, normalize_url
 from corpus.errors import FetchingOff, InvalidInput, NotFetched, SiteNotFound
-from corpus.jobs.history import delete_old_jobs
-from corpus.jobs.kinds.crawl_job import start_crawl
 from corpus.jobs.kinds.edit_job import Act, start_edit
+from corpus.jobs.kinds.job_kind import start_job
 from corpus.jobs.run import run_jobs_now
-from corpus.jobs.states import cancel_job
+from corpus.jobs.states import cancel_job, delete_old_jobs
 from corpus.models import Collection, Document, Job, Site
 from corpus.models.base import check_writable
 from corpus.public_web import check_url
@@ -64,8 +64,8 @@ def add_site(
         InvalidInput: The page limit exceeds the maximum.
     """
     if limits.max_pages > settings.PKB_CRAWL_MAX_PAGES:
-        most = f"At most {settings.PKB_CRAWL_MAX_PAGES:,} pages (PKB_CRAWL_MAX_PAGES)."
-        raise InvalidInput(most, field="max_pages")
+        message = f"At most {settings.PKB_CRAWL_MAX_PAGES:,} pages (PKB_CRAWL_MAX_PAGES)."
+        raise InvalidInput(message, field="max_pages")
     check_url(url)
     address = normalize_url(url)
     if not address:
@@ -105,6 +105,7 @@ def refresh_site(site_id: UUID, *, background: bool = True) -> Job:
     Raises:
         FetchingOff: ``PKB_FETCH`` does not allow it.
         SiteNotFound: There is none of that id.
+        TooManyJobs: The user has too many unfinished background jobs.
     """
     check_fetching()
     # One at a time: two jobs never fetch the pages of a site.
@@ -112,18 +113,16 @@ def refresh_site(site_id: UUID, *, background: bool = True) -> Job:
     if site is None:
         raise SiteNotFound(f"There is no site {site_id}.")
     jobs = Job.objects.filter(kind=Job.Kind.CRAWL, arguments__site=str(site.pk))
-    begun = jobs.unfinished().first()
-    if begun is not None:
-        return begun
+    running = jobs.unfinished().first()
+    if running is not None:
+        return running
     delete_old_jobs(jobs)
-    site.job = start_crawl(site, background=background)
-    site.due_at = _next_due(site)
+    arguments = {"site": str(site.pk), "address": site.address}
+    site.job = start_job(Job.Kind.CRAWL, site.collection_id, arguments, background=background)
+    every = timedelta(hours=site.every_hours) if site.every_hours else None
+    site.due_at = timezone.now() + every if every else None
     site.save(update_fields=["job", "due_at"])
     return site.job
-
-
-def _next_due(site: Site) -> datetime | None:
-    return timezone.now() + timedelta(hours=site.every_hours) if site.every_hours else None
 
 
 def refresh_due_sites() -> None:
@@ -148,13 +147,10 @@ def remove_site(site_id: UUID, *, with_documents: bool = False) -> None:
         jobs = Job.objects.unfinished().filter(kind=Job.Kind.CRAWL, arguments__site=str(site.pk))
         for job in jobs:
             cancel_job(job.pk)
-        deletions = start_edit(_documents_of(site), Act.DELETE) if with_documents else []
+        deletions = []
+        if with_documents:
+            single = Q(collection=site.collection_id, source_uri=site.address)
+            documents = Document.objects.filter(single | Q(site_pages__site=site)).distinct()
+            deletions = start_edit(documents.values_list("pk", flat=True), Act.DELETE)
         site.delete()
     run_jobs_now(deletions)
-
-
-def _documents_of(site: Site) -> set[UUID]:
-    """Return the documents of a site."""
-    of_page = Document.objects.filter(collection=site.collection_id, source_uri=site.address)
-    of_pages = Document.objects.filter(site_pages__site=site)
-    return {*of_page.values_list("pk", flat=True), *of_pages.values_list("pk", flat=True)}

@@ -2,5 +2,5 @@
 
 ``scope`` tells which URLs belong to the site, and ``robots`` which ones may be fetched. ``fetcher``
 sends one request at a time, with delays. ``frontier`` stores the URLs still to fetch, as items of a
-job. ``pages`` ingests or deletes one page.
+job. ``page_sync`` ingests or deletes one page.
 """

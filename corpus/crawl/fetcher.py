@@ -8,13 +8,13 @@ from http import HTTPStatus
 from time import monotonic, sleep
 
 from django.conf import settings
-from django.db import connection
 from django.db.models import F
 from django.utils import timezone
 
 from corpus.crawl.scope import host_of, normalize_url
 from corpus.errors import BackendUnavailable, NotFetched, Redirected, TooLarge
 from corpus.models import Site
+from corpus.postgres.session_locks import try_session_lock
 from corpus.public_web import MAX_REDIRECTS, TOTAL_S, FetchResult, fetch
 
 # Maximum delay between requests that a site may ask for.
@@ -111,20 +111,13 @@ def _note(site: Site, *, received_bytes: int = 0, failure: NotFetched | None = N
 @contextmanager
 def _host_lock(host: str) -> Iterator[None]:
     """Lock a host for this process; the lock ends with the process."""
-    key = [_HOST_LOCKS, int.from_bytes(sha256(host.encode()).digest()[:4], signed=True)]
+    key = int.from_bytes(sha256(host.encode()).digest()[:4], signed=True)
     ends = monotonic() + 2 * (TOTAL_S + MAX_DELAY_S)
-    while not _try_lock(key):
+    while True:
+        with try_session_lock(_HOST_LOCKS, key) as is_mine:
+            if is_mine:
+                yield
+                return
         if monotonic() > ends:
             raise BackendUnavailable("Another job is fetching from the same host. Try again later.")
         sleep(_LOOK_EVERY_S)
-    try:
-        yield
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_unlock(%s, %s)", key)
-
-
-def _try_lock(key: list[int]) -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", key)
-        return bool(cursor.fetchone()[0])

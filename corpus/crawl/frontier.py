@@ -32,12 +32,6 @@ DISALLOWED = "disallowed by robots.txt"
 OVER_THE_LIMIT = "over the limit of pages"
 
 
-def queue_start_page(job: Job, site: Site) -> None:
-    """Add the first page to the job; fetching it opens the site."""
-    Site.objects.filter(pk=site.pk).update(request_count=0, received_bytes=0, failure_count=0)
-    queue_pages(job, site, {site.address: 0}, Rules())
-
-
 def open_site(job: Job, site: Site) -> None:
     """Read robots.txt, and queue the URLs of sitemaps and of earlier crawls.
 
@@ -47,20 +41,16 @@ def open_site(job: Job, site: Site) -> None:
     if site.opened_by == job.pk:
         return
     site.robots = _fetch_robots(site)
-    rules = robots_rules(site)
+    rules = read_robots(site.robots)
     site.delay_s = max(settings.PKB_CRAWL_DELAY_S, min(rules.delay_s, MAX_DELAY_S))
     site.save(update_fields=["robots", "delay_s"])
-    named = list(_sitemap_entries(site, rules))
+    sitemap_urls = list(_sitemap_entries(site, rules))
     known = site.pages.filter(document__isnull=False).values_list("address", flat=True)
     with transaction.atomic():
         # Links show later which of them are nearer.
-        queue_pages(job, site, dict.fromkeys([*known, *named], site.depth), rules)
+        queue_pages(job, site, dict.fromkeys([*known, *sitemap_urls], site.depth), rules)
         Site.objects.filter(pk=site.pk).update(opened_by=job.pk)
     site.opened_by = job.pk
-
-
-def robots_rules(site: Site) -> Rules:
-    return read_robots(site.robots)
 
 
 def _root(site: Site) -> str:
@@ -85,8 +75,7 @@ def _sitemap_entries(site: Site, rules: Rules) -> Iterator[str]:
     scope = Scope.of(site.address)
     seen: dict[str, None] = {}
     for sitemap in _sitemaps(site, rules):
-        found = (normalize_link(site, entry) for entry in sitemap.pages)
-        for address in found:
+        for address in (normalize_link(site, entry) for entry in sitemap.pages):
             if address not in seen and _is_wanted(address, scope):
                 seen[address] = None
                 yield address
@@ -96,15 +85,15 @@ def _sitemap_entries(site: Site, rules: Rules) -> Iterator[str]:
 
 def _sitemaps(site: Site, rules: Rules) -> Iterator[Sitemap]:
     root = _root(site)
-    stated = (*rules.sitemaps, "/sitemap.xml")
-    named = dict.fromkeys(normalize_link(site, each, root) for each in stated)
-    waiting = [(each, 1) for each in named]
-    asked: set[str] = set()
-    while waiting and len(asked) < MAX_SITEMAPS and not is_offline(site):
+    entries = (*rules.sitemaps, "/sitemap.xml")
+    addresses = dict.fromkeys(normalize_link(site, each, root) for each in entries)
+    waiting = [(each, 1) for each in addresses]
+    fetched: set[str] = set()
+    while waiting and len(fetched) < MAX_SITEMAPS and not is_offline(site):
         address, nesting = waiting.pop(0)
         # Only the site itself names a sitemap on another host.
-        if Scope(site.host, "/").contains(address) and address not in asked:
-            asked.add(address)
+        if Scope(site.host, "/").contains(address) and address not in fetched:
+            fetched.add(address)
             with suppress(NotFetched, TooLarge, UnreadableFile):
                 sitemap = find_entries(
                     fetch_file(site, address, max_bytes=MAX_SITEMAP_BYTES).content
@@ -123,22 +112,22 @@ def queue_links(job: Job, site: Site, page: SitePage) -> None:
         page = waiting.pop()
         if page.depth < site.depth:
             linked = dict.fromkeys(page.links, page.depth + 1)
-            waiting += queue_pages(job, site, linked, robots_rules(site))
+            waiting += queue_pages(job, site, linked, read_robots(site.robots))
 
 
 def select_links(site: Site, links: Iterable[str], *, base: str) -> list[str]:
     """Return the normalized links of a page to other pages of the site, without duplicates."""
     scope = Scope.of(site.address)
-    found = dict.fromkeys(normalize_link(site, each, base) for each in links)
-    return [each for each in found if _is_wanted(each, scope)][:MAX_LINKS_KEPT]
+    addresses = dict.fromkeys(normalize_link(site, each, base) for each in links)
+    return [each for each in addresses if _is_wanted(each, scope)][:MAX_LINKS_KEPT]
 
 
 def normalize_link(site: Site, address: str, base: str = "") -> str:
     """Return the normalized URL; on an https site, links with http become https."""
-    found = normalize_url(address, base)
-    if found.startswith(f"http://{site.host}/") and site.address.startswith("https://"):
-        return found.replace("http://", "https://", 1)
-    return found
+    url = normalize_url(address, base)
+    if url.startswith(f"http://{site.host}/") and site.address.startswith("https://"):
+        return url.replace("http://", "https://", 1)
+    return url
 
 
 def _is_wanted(address: str, scope: Scope) -> bool:
@@ -146,21 +135,29 @@ def _is_wanted(address: str, scope: Scope) -> bool:
 
 
 @transaction.atomic
-def queue_pages(job: Job, site: Site, found: Mapping[str, int], rules: Rules) -> list[SitePage]:
+def queue_pages(job: Job, site: Site, depths: Mapping[str, int], rules: Rules) -> list[SitePage]:
     """Queue pages that the job does not have.
 
     Args:
-        found: Normalized URLs with their depth in links from the first page.
+        depths: Normalized URLs with their depth in links from the first page.
 
     Returns:
         Pages that the job already read and that are nearer than known before.
     """
     locked = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
     # The first of several URLs of the same page counts.
-    by_digest = {_digest(address): (address, depth) for address, depth in list(found.items())[::-1]}
+    by_digest = {
+        _digest(address): (address, depth) for address, depth in list(depths.items())[::-1]
+    }
     known = {page.digest: page for page in site.pages.filter(digest__in=list(by_digest))}
-    unknown = [address for digest, (address, _) in by_digest.items() if digest not in known]
-    listed = _find_items(job, unknown) if unknown else set()
+    # Rows of pages may be deleted with their documents, but not the items.
+    keys = [
+        MD5(Value(page_key(address)))
+        for digest, (address, _) in by_digest.items()
+        if digest not in known
+    ]
+    items = job.items.alias(hashed=MD5("key")).filter(hashed__in=keys)
+    listed = set(items.values_list("key", flat=True))
     fresh: list[SitePage] = []
     for digest, (address, depth) in list(by_digest.items())[::-1]:
         page = known.get(digest) or SitePage(site=site, digest=digest, address=address)
@@ -169,21 +166,18 @@ def queue_pages(job: Job, site: Site, found: Mapping[str, int], rules: Rules) ->
             fresh.append(page)
     if fresh:
         _create_items(locked, site, fresh, rules)
-    return _lower_depths(job, [(page, by_digest[page.digest][1]) for page in known.values()])
-
-
-def _find_items(job: Job, addresses: Iterable[str]) -> set[str]:
-    """Return the items of pages; their rows may be deleted with their documents."""
-    keys = [MD5(Value(page_key(address))) for address in addresses]
-    items = job.items.alias(hashed=MD5("key")).filter(hashed__in=keys)
-    return set(items.values_list("key", flat=True))
+    nearer = [page for page in known.values() if by_digest[page.digest][1] < page.depth]
+    for page in nearer:
+        page.depth = by_digest[page.digest][1]
+    SitePage.objects.bulk_update(nearer, ["depth"], batch_size=500)
+    return [page for page in nearer if page.read_by == job.pk]
 
 
 def _create_items(job: Job, site: Site, fresh: Iterable[SitePage], rules: Rules) -> None:
     """Create items for pages up to the limits, and count the ones skipped."""
-    passed = Counter(job.skipped)
+    skipped = Counter(job.skipped)
     items: list[JobItem] = []
-    noted: list[SitePage] = []
+    listed: list[SitePage] = []
     for page in fresh:
         if not rules.allow(page.address):
             reason = DISALLOWED
@@ -191,27 +185,17 @@ def _create_items(job: Job, site: Site, fresh: Iterable[SitePage], rules: Rules)
             reason = OVER_THE_LIMIT
         else:
             items.append(JobItem.of_page(page.address, key=page_key(page.address), job=job))
-            noted.append(page)
+            listed.append(page)
             continue
         # Each is counted once, as far as rows are stored.
-        if passed.total() < site.max_pages:
-            passed[reason] += 1
-            noted.append(page)
+        if skipped.total() < site.max_pages:
+            skipped[reason] += 1
+            listed.append(page)
     JobItem.objects.bulk_create(items)
-    seen = [page for page in noted if not page._state.adding]
-    SitePage.objects.bulk_create([page for page in noted if page._state.adding])
+    seen = [page for page in listed if not page._state.adding]
+    SitePage.objects.bulk_create([page for page in listed if page._state.adding])
     SitePage.objects.bulk_update(seen, ["depth", "listed_by"], batch_size=500)
-    Job.objects.filter(pk=job.pk).update(total=F("total") + len(items), skipped=dict(passed))
-
-
-def _lower_depths(job: Job, pages: Iterable[tuple[SitePage, int]]) -> list[SitePage]:
-    nearer = []
-    for page, depth in pages:
-        if depth < page.depth:
-            page.depth = depth
-            nearer.append(page)
-    SitePage.objects.bulk_update(nearer, ["depth"], batch_size=500)
-    return [page for page in nearer if page.read_by == job.pk]
+    Job.objects.filter(pk=job.pk).update(total=F("total") + len(items), skipped=dict(skipped))
 
 
 def find_or_build_page(job: Job, site: Site, address: str) -> SitePage:

@@ -15,6 +15,7 @@ MAX_BYTES = 500 * 1024
 # Maximum rules for our agent; each is compared with each URL.
 MAX_RULES = 5_000
 _LINE = re.compile(r"^\s*+([A-Za-z-]++)\s*+:([^#]*)")
+_SECONDS = re.compile(r"\d{1,6}(?:\.\d{1,3})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,25 +44,20 @@ class Rules:
 @lru_cache(maxsize=8)
 def read_robots(text: str) -> Rules:
     """Parse a robots.txt; rules for all agents apply if none name ours."""
-    lines = list(_lines(text))
+    matches = map(_LINE.match, text.removeprefix("\ufeff").splitlines())
+    lines = [(match[1].lower(), match[2].strip()) for match in matches if match]
     sitemaps = tuple(value for name, value in lines if name == "sitemap")
     agents = {value.lower() for name, value in lines if name == "user-agent"}
     ours = list(_of_agent(lines, AGENT if AGENT in agents else "*"))
-    delays = [_seconds(value) for name, value in ours if name == "crawl-delay"]
+    delays = [value for name, value in ours if name == "crawl-delay" and _SECONDS.fullmatch(value)]
     # An empty value disallows nothing.
     rules = [(name, escape(value, more="?")) for name, value in ours if value][:MAX_RULES]
     return Rules(
         allowed=tuple(value for name, value in rules if name == "allow"),
         disallowed=tuple(value for name, value in rules if name == "disallow"),
-        delay_s=max(delays, default=0.0),
+        delay_s=max(map(float, delays), default=0.0),
         sitemaps=sitemaps,
     )
-
-
-def _lines(text: str) -> Iterator[tuple[str, str]]:
-    for line in text.removeprefix("\ufeff").splitlines():
-        if found := _LINE.match(line):
-            yield found[1].lower(), found[2].strip()
 
 
 def _of_agent(lines: Iterable[tuple[str, str]], agent: str) -> Iterator[tuple[str, str]]:
@@ -75,10 +71,6 @@ def _of_agent(lines: Iterable[tuple[str, str]], agent: str) -> Iterator[tuple[st
             is_head = False
             if is_ours:
                 yield name, value
-
-
-def _seconds(value: str) -> float:
-    return float(value) if re.fullmatch(r"\d{1,6}(?:\.\d{1,3})?", value) else 0.0
 
 
 def _longest(patterns: Iterable[str], path: str) -> int:
@@ -97,10 +89,10 @@ def _fits(pattern: str, path: str) -> bool:
         return False
     place = len(first)
     for part in parts:
-        found = path.find(part, place)
-        if found < 0:
+        start = path.find(part, place)
+        if start < 0:
             return False
-        place = found + len(part)
+        place = start + len(part)
     if "*" in pattern and is_whole:
         return path.endswith(last) and len(path) - len(last) >= place
     return not is_whole or place == len(path)

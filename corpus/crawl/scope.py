@@ -81,9 +81,9 @@ def normalize_url(address: str, base: str = "") -> str:
     netloc = host if port in {None, _DEFAULT_PORTS[parts.scheme]} else f"{host}:{port}"
     root = f"{parts.scheme}://{netloc}/"
     path = urlsplit(urljoin(root, f"/{escape(parts.path).lstrip('/')}")).path
-    asked = [each for each in parts.query.split("&") if each and not _TRACKING.match(each)]
-    found = urlunsplit((parts.scheme, netloc, path, escape("&".join(asked), more="?"), ""))
-    return found if len(found) <= MAX_CHARS else ""
+    parameters = [each for each in parts.query.split("&") if each and not _TRACKING.match(each)]
+    url = urlunsplit((parts.scheme, netloc, path, escape("&".join(parameters), more="?"), ""))
+    return url if len(url) <= MAX_CHARS else ""
 
 
 def escape(text: str, *, more: str = "") -> str:

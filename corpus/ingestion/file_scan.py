@@ -76,54 +76,55 @@ def find_files(
         skipped: Counter of other skipped files and folders, by kind.
     """
     skipped = Counter() if skipped is None else skipped
-    for path in paths:
-        start = root or path
-        if is_folder(path, root=start):
-            yield from _below(path, start, selection, skipped)
-        else:
-            # Reading it reports what it is, if it is not a file.
-            yield FoundFile(path)
-
-
-def _below(
-    top: Path, root: Path, selection: Selection, skipped: Counter[str]
-) -> Iterator[FoundFile]:
     known = set(supported_extensions())
-    # Each folder is opened from the root when it is read, so that few descriptors are open.
-    waiting = [top]
-    while waiting:
-        folder = waiting.pop()
-        here = folder.relative_to(top)
-        try:
-            folders, files = _list_folder(folder, root)
-        except OSError as error:
-            yield FoundFile(folder, error)
+    for top in paths:
+        start = root or top
+        if not is_folder(top, root=start):
+            # Reading it reports what it is, if it is not a file.
+            yield FoundFile(top)
             continue
-        entered = [name for name in folders if selection.enters(here / name)]
-        skipped.update(file_kind(here / name, is_folder=True) for name in {*folders} - {*entered})
-        waiting += [folder / name for name in reversed(entered)]
-        for name in files:
-            ending = os.path.splitext(name)[1].lower().lstrip(".")  # noqa: PTH122  (no path)
-            if ending in known and selection.takes(here / name):
-                yield FoundFile(folder / name)
-            else:
-                skipped[file_kind(here / name)] += 1
+        for folder, files in _walk(top, start, selection, skipped):
+            if isinstance(files, OSError):
+                yield FoundFile(folder, files)
+                continue
+            for name in files:
+                ending = os.path.splitext(name)[1].lower().lstrip(".")  # noqa: PTH122  (no path)
+                file = folder / name
+                if ending in known and selection.takes(file.relative_to(top)):
+                    yield FoundFile(file)
+                else:
+                    skipped[file_kind(file)] += 1
 
 
 def find_folders(
     top: Path, *, root: Path, selection: Selection = DEFAULT_SELECTION
 ) -> Iterator[Path]:
     """Yield the folders that ``find_files`` reads."""
+    for folder, files in _walk(top, root, selection, Counter()):
+        if not isinstance(files, OSError):
+            yield folder
+
+
+def _walk(
+    top: Path, root: Path, selection: Selection, skipped: Counter[str]
+) -> Iterator[tuple[Path, list[str] | OSError]]:
+    """Yield the selected folders with the names of their files, or the error of reading them.
+
+    Each folder is opened from the root when it is read, so that few descriptors are open.
+    """
     waiting = [top]
     while waiting:
         folder = waiting.pop()
         try:
-            folders, _ = _list_folder(folder, root)
-        except OSError:
+            folders, files = _list_folder(folder, root)
+        except OSError as error:
+            yield folder, error
             continue
-        yield folder
-        entered = (folder / name for name in folders)
-        waiting += [each for each in entered if selection.enters(each.relative_to(top))]
+        here = folder.relative_to(top)
+        entered = [name for name in folders if selection.enters(here / name)]
+        skipped.update(file_kind(here / name, is_folder=True) for name in {*folders} - {*entered})
+        waiting += [folder / name for name in reversed(entered)]
+        yield folder, files
 
 
 def is_empty_folder(folder: Path, *, root: Path) -> bool:
@@ -186,7 +187,9 @@ def read_file(path: Path, *, root: Path, max_bytes: int, quiet_s: float = 0) -> 
             raise FileStillChanging
     finally:
         os.close(descriptor)
-    return FileContent(path, content, _moment(status.st_mtime))
+    # Clipped, because file systems may report any year.
+    seconds = min(max(status.st_mtime, EARLIEST.timestamp()), LATEST.timestamp())
+    return FileContent(path, content, datetime.fromtimestamp(seconds, tz=UTC))
 
 
 def _is_settled(before: os.stat_result, after: os.stat_result, quiet_s: float) -> bool:
@@ -197,12 +200,6 @@ def _is_settled(before: os.stat_result, after: os.stat_result, quiet_s: float) -
     is_recent = 0 <= time() - before.st_mtime < quiet_s
     same = (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
     return same and not is_recent
-
-
-def _moment(seconds: float) -> datetime:
-    """Return the time, clipped to the bounds: file systems may report any year."""
-    within = min(max(seconds, EARLIEST.timestamp()), LATEST.timestamp())
-    return datetime.fromtimestamp(within, tz=UTC)
 
 
 def rejection_reason(path: Path) -> str:

@@ -1,8 +1,8 @@
 """Sync one file: detect whether it is unchanged, renamed, changed or new."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import transaction
 
 from corpus.errors import BackendError, CollectionNotFound, DuplicateDocument, NoRoomLeft, PkbError
+from corpus.ingestion.decisions import Action, Decision, Known, decide
 from corpus.ingestion.document_writer import tags_by_rules
 from corpus.ingestion.file_scan import (
     FileContent,
@@ -22,84 +23,24 @@ from corpus.ingestion.file_selection import Selection
 from corpus.ingestion.includes import read_with_includes
 from corpus.ingestion.ingest import ingest_submission
 from corpus.ingestion.outcomes import ItemResult, Outcome
-from corpus.ingestion.placeholders import (
-    drop_placeholder,
-    mark_failed,
-    mark_gone,
-    mark_processing,
-)
+from corpus.ingestion.placeholders import drop_placeholder, mark_failed, mark_gone, mark_processing
 from corpus.ingestion.submission import Attributes, IngestOptions, Submission, SubmittedFile
 from corpus.models import Collection, Document
 from corpus.roots.safe_open import SymlinkFound, is_folder
+from corpus.sources.source import Entry
 from corpus.tags import add_tags
 
 # Errors of a missing file.
 GONE = (FileNotFoundError, NotADirectoryError)
 
 
-def find_same(path: Path, file_hash: str, *, collection: Collection) -> list[Document]:
-    """Return the documents at other paths that were read from the same bytes."""
-    same = Document.objects.of_file(file_hash, collection_id=collection.pk)
-    others = same.exclude(source_uri=path.as_uri()).exclude(file_path="")
-    return list(others.defer("raw_text", "outline").order_by("created_at", "pk"))
-
-
-def has_moved(document: Document, *, options: "SyncOptions") -> bool:
-    """Return whether the document's file, below a synced folder, is missing or has changed."""
-    path = Path(document.file_path)
-    folders = options.named if options.mirror else []
-    if not any(path.is_relative_to(folder) for folder in folders):
-        return False
-    return not _still_holds(document, path, root=options.root_of(path))
-
-
-def _still_holds(document: Document, path: Path, *, root: Path) -> bool:
-    try:
-        file = read_with_includes(path, root=root, max_bytes=settings.PKB_MAX_FILE_BYTES)
-    except (*GONE, SymlinkFound):
-        return False
-    except (PkbError, OSError):
-        # An unreadable file has not moved.
-        return not is_folder(path, root=root)
-    return file.file_hash == document.file_hash
-
-
-@transaction.atomic
-def move_document(document: Document, file: FileContent, *, collection: Collection) -> bool:
-    """Change the document's path to the file's; a document at that path gets the old path.
-
-    Returns:
-        False if the document was moved or deleted meanwhile.
-    """
-    at_path = {"collection": collection, "source_uri": file.path.as_uri()}
-    rows = Document.objects.select_for_update(no_key=True)
-    moving = rows.filter(pk=document.pk, source_uri=document.source_uri).only("id")
-    if not moving.exists():
-        return False
-    Document.objects.filter(**at_path, content_sha256="").delete()
-    displaced = Document.objects.filter(**at_path).values_list("pk", flat=True).first()
-    if displaced is not None:
-        Document.objects.filter(pk=displaced).update(source_uri="")
-    Document.objects.filter(pk=document.pk).update(
-        source_uri=file.path.as_uri(), file_path=str(file.path), last_modified=file.last_modified
-    )
-    if displaced is not None:
-        Document.objects.filter(pk=displaced).update(
-            source_uri=document.source_uri, file_path=document.file_path
-        )
-    # Tags of the old path stay: rules and users may have added them.
-    moved = Document.objects.defer("raw_text", "outline").get(pk=document.pk)
-    add_tags([moved.pk], tags_by_rules(moved))
-    return True
-
-
 def ingest_fingerprint(collection: Collection, *, tags: Sequence[str]) -> str:
     """Return the hash of the settings that decide how a file is chunked, embedded and tagged."""
     names = [field.name for field in Collection._meta.concrete_fields]
     deciding = [name for name in names if name.startswith("chunk_") or name == "embedding_model"]
-    settings = {name: getattr(collection, name) for name in deciding}
-    said = json.dumps({**settings, "tags": sorted(tags)}, sort_keys=True)
-    return sha256(said.encode()).hexdigest()
+    values = {name: getattr(collection, name) for name in deciding}
+    canonical = json.dumps({**values, "tags": sorted(tags)}, sort_keys=True)
+    return sha256(canonical.encode()).hexdigest()
 
 
 # Files that are listed between two progress updates.
@@ -154,6 +95,11 @@ class SyncOptions:
     def allowed_root(self) -> Path | None:
         return Path(self.root) if self.root else None
 
+    @property
+    def guarded_folders(self) -> list[Path]:
+        """Return the folders that may be unmounted if they are empty."""
+        return self.named if self.mirror and self.quiet_s else []
+
     def root_of(self, path: Path) -> Path:
         """Return the folder below which links are not followed, for a file of ``paths``."""
         above = (folder for folder in path.parents if str(folder) in self.paths)
@@ -170,166 +116,182 @@ class SyncOptions:
         return cls(**{**renamed, **lists})
 
 
-def sync_file(
-    path: Path,
-    *,
-    collection: Collection,
-    options: SyncOptions,
-    on_embedding: Callable[[], None] = lambda: None,
-) -> ItemResult:
-    """Ingest a file with its absolute path as ``source_uri``.
+class FileSync:
+    """Ingests files into a collection, each with its absolute path as ``source_uri``."""
 
-    A file with unchanged bytes and settings is not loaded.
+    def __init__(
+        self,
+        collection: Collection,
+        options: SyncOptions,
+        *,
+        on_embedding: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._collection = collection
+        self._options = options
+        self._on_embedding = on_embedding
+        self._fingerprint = ingest_fingerprint(collection, tags=options.tags)
 
-    Raises:
-        PkbError: It cannot be ingested; its document stores the reason.
-        OSError: It cannot be read; its document stores the reason.
-    """
-    try:
-        file = _read(path, collection, options)
-    except FileStillChanging:
-        # The old version stays; the next sync ingests the new one.
-        return ItemResult(Outcome.WAITING)
-    fingerprint = ingest_fingerprint(collection, tags=options.tags)
-    settled = None if options.force else _settle(file, fingerprint, collection, options)
-    if settled is not None:
-        return settled
-    # From here on, lists show the document as processing.
-    mark_processing(file, collection=collection, source=options.source)
-    try:
-        return _ingest(file, fingerprint, collection, options, on_embedding)
-    # There is no collection to store the failure in.
-    except CollectionNotFound:
-        raise
-    except (PkbError, OSError) as exc:
-        # These errors may be temporary; others would recur for the same bytes.
-        known = {} if isinstance(exc, BackendError | NoRoomLeft) else {"file_hash": file.file_hash}
-        _store_failure(file.path, exc, collection, options, settings_sha256=fingerprint, **known)
-        raise
+    def sync(self, path: Path) -> ItemResult:
+        """Ingest a file; a file with unchanged bytes and settings is not loaded.
 
+        Raises:
+            PkbError: It cannot be ingested; its document stores the reason.
+            OSError: It cannot be read; its document stores the reason.
+        """
+        try:
+            file = self._read(path, quiet_s=self._options.quiet_s)
+        except FileStillChanging:
+            # The old version stays; the next sync ingests the new one.
+            mark_gone(path, collection_id=self._collection.pk, reason="It was being written.")
+            return ItemResult(Outcome.WAITING)
+        except GONE as exc:
+            mark_gone(path, collection_id=self._collection.pk, reason=error_reason(exc))
+            raise
+        except (PkbError, OSError) as exc:
+            self._store_failure(path, exc)
+            raise
+        decision = self._decide(file)
+        if decision.action == Action.SKIP:
+            return self._skip(file, decision)
+        if not decision.needs_content:
+            return decision.result
+        # From here on, lists show the document as processing.
+        mark_processing(file, collection=self._collection, source=self._options.source)
+        try:
+            return self._ingest(file)
+        # There is no collection to store the failure in.
+        except CollectionNotFound:
+            raise
+        except (PkbError, OSError) as exc:
+            # These errors may be temporary; others would recur for the same bytes.
+            is_temporary = isinstance(exc, BackendError | NoRoomLeft)
+            self._store_failure(
+                path,
+                exc,
+                file_hash="" if is_temporary else file.file_hash,
+                settings_sha256=self._fingerprint,
+            )
+            raise
 
-def _read(path: Path, collection: Collection, options: SyncOptions) -> FileContent:
-    """Read a file; on failure, store the reason with its document."""
-    try:
+    def find_twins(self, path: Path, file_hash: str) -> Iterator[Known]:
+        """Yield the documents at other paths that were read from the same bytes.
+
+        A twin is gone if its file, below a mirrored folder, is missing or has changed.
+        """
+        same = Document.objects.of_file(file_hash, collection_id=self._collection.pk)
+        others = same.exclude(source_uri=path.as_uri()).exclude(file_path="")
+        for document in others.defer("raw_text", "outline").order_by("created_at", "pk"):
+            yield Known.of(document, is_gone=self._is_gone(document))
+
+    def _is_gone(self, document: Document) -> bool:
+        path = Path(document.file_path)
+        folders = self._options.named if self._options.mirror else []
+        if not any(path.is_relative_to(folder) for folder in folders):
+            return False
+        try:
+            return self._read(path).file_hash != document.file_hash
+        except (*GONE, SymlinkFound):
+            return True
+        except (PkbError, OSError):
+            # An unreadable file is still there.
+            return is_folder(path, root=self._options.root_of(path))
+
+    def _read(self, path: Path, *, quiet_s: float = 0) -> FileContent:
         return read_with_includes(
             path,
-            root=options.root_of(path),
+            root=self._options.root_of(path),
             max_bytes=settings.PKB_MAX_FILE_BYTES,
-            quiet_s=options.quiet_s,
+            quiet_s=quiet_s,
         )
-    except FileStillChanging:
-        mark_gone(path, collection_id=collection.pk, reason="It was being written.")
-        raise
-    except GONE as exc:
-        mark_gone(path, collection_id=collection.pk, reason=error_reason(exc))
-        raise
-    except (PkbError, OSError) as exc:
-        _store_failure(path, exc, collection, options)
-        raise
 
+    def _decide(self, file: FileContent) -> Decision:
+        """Decide about a file; a document that moves to its path is moved at once."""
+        while True:
+            stored = self._document_at(file.path)
+            decision = decide(
+                Entry(file.path.as_uri(), file.file_hash),
+                # A file that was rejected is tried again: syncs find the rejection when they list.
+                replace(Known.of(stored), rejection="") if stored else None,
+                fingerprint=self._fingerprint,
+                twins=self.find_twins(file.path, file.file_hash),
+                force=self._options.force,
+            )
+            if decision.action not in {Action.MOVE, Action.MOVE_AND_REPLACE}:
+                return decision
+            # Else another process moved or deleted the document meanwhile.
+            if decision.known and self._move(decision.known, file):
+                return decision
 
-def _store_failure(
-    path: Path,
-    error: PkbError | OSError,
-    collection: Collection,
-    options: SyncOptions,
-    **known: str,
-) -> None:
-    if rejection_reason(path):
-        return
-    mark_failed(
-        path,
-        collection_id=collection.pk,
-        source=options.source,
-        reason=error_reason(error),
-        **known,
-    )
+    @transaction.atomic
+    def _move(self, twin: Known, file: FileContent) -> bool:
+        """Change a document's path to the file's; a document at that path gets the old path.
 
+        Returns:
+            False if the document was moved or deleted meanwhile.
+        """
+        uri = file.path.as_uri()
+        at_path = Document.objects.filter(collection=self._collection, source_uri=uri)
+        rows = Document.objects.select_for_update(no_key=True).only("source_uri", "file_path")
+        moving = rows.filter(pk=twin.document_id, source_uri=twin.uri).first()
+        if moving is None:
+            return False
+        at_path.filter(content_sha256="").delete()
+        displaced = Document.objects.filter(pk__in=list(at_path.values_list("pk", flat=True)))
+        displaced.update(source_uri="")
+        Document.objects.filter(pk=moving.pk).update(
+            source_uri=uri, file_path=str(file.path), last_modified=file.last_modified
+        )
+        displaced.update(source_uri=moving.source_uri, file_path=moving.file_path)
+        # Tags of the old path stay: rules and users may have added them.
+        moved = Document.objects.defer("raw_text", "outline").get(pk=moving.pk)
+        add_tags([moved.pk], tags_by_rules(moved))
+        return True
 
-def _settle(
-    file: FileContent, fingerprint: str, collection: Collection, options: SyncOptions
-) -> ItemResult | None:
-    """Return the result of a file that need not be loaded, else None."""
-    known = _at_path(file, collection)
-    result = known_result(file.file_hash, known, fingerprint)
-    if result is not None and result.outcome == Outcome.UNCHANGED:
-        return result
-    same = find_same(file.path, file.file_hash, collection=collection)
-    for document in same:
-        if has_moved(document, options=options) and move_document(
-            document, file, collection=collection
-        ):
-            is_settled = document.settings_sha256 == fingerprint
-            moved = ItemResult(Outcome.RENAMED, str(document.pk), document.chunk_count)
-            return moved if is_settled else None
-    return _as_duplicate(file, str(same[0].pk), collection, options) if same else None
+    def _document_at(self, path: Path) -> Document | None:
+        rows = Document.objects.select_related("collection").defer("raw_text", "outline")
+        return rows.filter(collection=self._collection, source_uri=path.as_uri()).first()
 
-
-def _at_path(file: FileContent, collection: Collection) -> Document | None:
-    rows = Document.objects.select_related("collection").defer("raw_text", "outline")
-    return rows.filter(collection=collection, source_uri=file.path.as_uri()).first()
-
-
-def _ingest(
-    file: FileContent,
-    fingerprint: str,
-    collection: Collection,
-    options: SyncOptions,
-    on_embedding: Callable[[], None],
-) -> ItemResult:
-    known = _at_path(file, collection)
-    attributes = Attributes.of_file(
-        file, source=options.source, tags=options.tags, settings_sha256=fingerprint
-    )
-    try:
+    def _ingest(self, file: FileContent) -> ItemResult:
+        stored = self._document_at(file.path)
+        options = self._options
+        attributes = Attributes.of_file(
+            file, source=options.source, tags=options.tags, settings_sha256=self._fingerprint
+        )
         how = IngestOptions(
             apply_routing=options.apply_routing,
             # A placeholder has no version to replace.
-            replacing=known if known is not None and known.content_sha256 else None,
-            on_embedding=on_embedding,
+            replacing=stored if stored and stored.content_sha256 else None,
+            on_embedding=self._on_embedding,
         )
-        submitted = SubmittedFile(file.content, file.path.name)
-        stored = ingest_submission(Submission(submitted, attributes, how), collection=collection)
-    except DuplicateDocument as exc:
-        return _as_duplicate(file, exc.document_id, collection, options)
-    if stored.collection != collection.qualified_name:
-        drop_placeholder(file.path, collection=collection)
-    return ItemResult.from_stored(stored)
+        submission = Submission(SubmittedFile(file.content, file.path.name), attributes, how)
+        try:
+            result = ingest_submission(submission, collection=self._collection)
+        except DuplicateDocument as exc:
+            # Other bytes with the same text.
+            return self._skip(file, Decision(Action.SKIP, Known(exc.document_id)))
+        if result.collection != self._collection.qualified_name:
+            drop_placeholder(file.path, collection=self._collection)
+        return ItemResult.from_stored(result)
 
+    def _skip(self, file: FileContent, decision: Decision) -> ItemResult:
+        """Delete the document of a file whose content another document has."""
+        drop_placeholder(file.path, collection=self._collection)
+        uri = file.path.as_uri()
+        outdated = Document.objects.filter(collection=self._collection, source_uri=uri)
+        if self._options.mirror:
+            outdated.delete()
+        else:
+            # The old version of this path stays.
+            outdated.update(status=Document.Status.COMPLETED)
+        return decision.result
 
-def _as_duplicate(
-    file: FileContent, document_id: str, collection: Collection, options: SyncOptions
-) -> ItemResult:
-    """Return the result of a file whose content another document has; delete its own document."""
-    drop_placeholder(file.path, collection=collection)
-    outdated = Document.objects.filter(collection=collection, source_uri=file.path.as_uri())
-    if options.mirror:
-        outdated.delete()
-    else:
-        # The old version of this path stays.
-        outdated.update(status=Document.Status.COMPLETED)
-    return ItemResult(Outcome.UNCHANGED, document_id, reason=duplicate_message(document_id))
-
-
-def duplicate_message(document_id: str) -> str:
-    """Return the reason why a file has no document."""
-    return f"The same content is stored as document {document_id}."
-
-
-def failed_result(error: PkbError | OSError) -> ItemResult:
-    """Return the result of a file that could not be ingested."""
-    is_refused = isinstance(error, PkbError) and error.status < 500  # noqa: PLR2004
-    outcome = Outcome.REFUSED if is_refused else Outcome.FAILED
-    return ItemResult(outcome, reason=error_reason(error))
-
-
-def known_result(file_hash: str, known: Document | None, fingerprint: str) -> ItemResult | None:
-    """Return the result of a file with unchanged bytes and settings; None if it must be loaded."""
-    if known is None or (known.file_hash, known.settings_sha256) != (file_hash, fingerprint):
-        return None
-    if known.status == Document.Status.COMPLETED:
-        return ItemResult(Outcome.UNCHANGED, str(known.pk), known.chunk_count)
-    if known.status == Document.Status.FAILED:
-        # The hash is stored only for files that would be rejected again.
-        return ItemResult(Outcome.REFUSED, str(known.pk), reason=known.error)
-    return None
+    def _store_failure(self, path: Path, error: PkbError | OSError, **columns: str) -> None:
+        """Store the reason with the file's document, unless its path cannot be stored."""
+        if not rejection_reason(path):
+            mark_failed(
+                path,
+                collection_id=self._collection.pk,
+                source=self._options.source,
+                reason=error_reason(error),
+                **columns,
+            )

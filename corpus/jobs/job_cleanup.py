@@ -42,26 +42,22 @@ def erase_from_jobs(document_id: UUID, *, collection_id: int, path: str) -> None
         job__collection=collection_id, hashed=MD5(Value(path))
     )
     of_document = JobItem.objects.filter(document_id=document_id)
-    found = {
-        (key, job_id, named)
+    is_still_reported = Q(job__status__in=Job.UNFINISHED) & ~Q(status=JobItem.Status.DONE)
+    items = {
+        item.pk: item
         for rows in ([of_document, of_path] if path else [of_document])
-        for key, job_id, named in _ended(rows).values_list("pk", "job", "path")
+        for item in rows.exclude(Q(status=JobItem.Status.PENDING) | is_still_reported)
     }
-    names = [str(document_id), *{named for _, _, named in found if named}]
-    _blank(JobItem.objects.filter(pk__in=[key for key, _, _ in found]))
+    _erase(JobItem.objects.filter(pk__in=list(items)))
+    names = [str(document_id), *{item.path for item in items.values() if item.path}]
+    job_ids = list({item.job_id for item in items.values()})
     with connection.cursor() as cursor:
-        jobs = list({job_id for _, job_id, _ in found})
-        cursor.execute(_ERASE_ERRORS, {"jobs": jobs, "names": names})
+        cursor.execute(_ERASE_ERRORS, {"jobs": job_ids, "names": names})
         if path:
             cursor.execute(_ERASE_UPLOAD, {"path": path, "collection": collection_id})
 
 
-def _ended(items: QuerySet[JobItem]) -> QuerySet[JobItem]:
-    is_still_reported = Q(job__status__in=Job.UNFINISHED) & ~Q(status=JobItem.Status.DONE)
-    return items.exclude(Q(status=JobItem.Status.PENDING) | is_still_reported)
-
-
-def _blank(items: QuerySet[JobItem]) -> None:
+def _erase(items: QuerySet[JobItem]) -> None:
     # Keys are unique in a job.
     key = Concat(Value(_ERASED_KEY), Cast("pk", CharField()))
     items.exclude(path="").update(key=key, path="")

@@ -5,15 +5,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F
-from django.utils import timezone
 
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.jobs.job_cleanup import blank_item
 from corpus.jobs.kinds import kind_of
+from corpus.jobs.kinds.job_kind import set_result
 from corpus.models import Document, Job, JobItem
 from corpus.models.job import RUNNER_LOCKS
+from corpus.postgres.session_locks import try_session_lock
 
 # A file that kills its worker so often is quarantined; twice may be an accident.
 MAX_ATTEMPTS = 3
@@ -22,30 +23,17 @@ MAX_ATTEMPTS = 3
 @contextmanager
 def job_lock(job_id: UUID) -> Iterator[bool]:
     """Lock a job for this process; yield False if another process holds the lock."""
-    key = int.from_bytes(job_id.bytes[:8], signed=True)
-    is_mine = bool(_ask("SELECT pg_try_advisory_lock(%s)", key))
-    try:
+    with try_session_lock(int.from_bytes(job_id.bytes[:8], signed=True)) as is_mine:
         yield is_mine
-    finally:
-        if is_mine:
-            _ask("SELECT pg_advisory_unlock(%s)", key)
 
 
 @contextmanager
 def register_runner() -> Iterator[int]:
     """Register as a runner and yield its number; the lock ends with the session."""
     number = secrets.randbelow(2**31 - 1) + 1
-    _ask("SELECT pg_advisory_lock(%s, %s)", RUNNER_LOCKS, number)
-    try:
+    # Nobody else draws the same number.
+    with try_session_lock(RUNNER_LOCKS, number):
         yield number
-    finally:
-        _ask("SELECT pg_advisory_unlock(%s, %s)", RUNNER_LOCKS, number)
-
-
-def _ask(query: str, *values: int) -> object:
-    with connection.cursor() as cursor:
-        cursor.execute(query, values)
-        return cursor.fetchone()[0]
 
 
 def claim_item(job_id: UUID, *, number: int) -> JobItem | None:
@@ -68,13 +56,8 @@ def give_up_item(item: JobItem, status: JobItem.Status, *, reason: str) -> None:
 @transaction.atomic
 def end_item(item: JobItem, result: ItemResult, status: JobItem.Status | None = None) -> None:
     """Store the result of an item, and update the counts of its job."""
-    item.status = status or (JobItem.Status.FAILED if result.has_failed else JobItem.Status.DONE)
-    item.outcome = result.outcome
-    item.reason = result.reason
-    item.document_id = UUID(result.document_id) if result.document_id else None
-    item.chunk_count = result.chunk_count
-    item.encoded_count = result.encoded_count
-    item.ended_at = timezone.now()
+    set_result(item, result)
+    item.status = status or item.status
     job = Job.objects.select_for_update(no_key=True).filter(pk=item.job_id).first()
     # The job may be deleted with its collection, or another process ended the item.
     if job is None or not JobItem.objects.pending().filter(pk=item.pk).exists():

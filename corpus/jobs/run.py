@@ -66,7 +66,17 @@ def run_job_slice_for_creator(
     Jobs of schedules and commands run on behalf of the collection's owner, if it has one. The job
     fails if that user may not change the collection any more; this is checked in each slice.
     """
-    with acting_as(_principal_of(job_id)):
+    columns = ("made_by", "collection__owner", "bounds")
+    row = Job.objects.filter(pk=job_id).values_list(*columns).first()
+    made_by, owner, bounds = row or (None, None, None)
+    principal = SYSTEM
+    if made_by is not None or owner is not None:
+        principal = Principal(
+            user_id=made_by or owner,
+            scopes=frozenset({Scope.READ, Scope.INGEST}),
+            collections=None if bounds is None else tuple(bounds),
+        )
+    with acting_as(principal):
         writable = Collection.objects.writable()
         if Job.objects.filter(pk=job_id, collection__in=writable).exists():
             return run_job_slice(job_id, should_stop=should_stop, is_slice_over=is_slice_over)
@@ -74,16 +84,6 @@ def run_job_slice_for_creator(
         if is_mine:
             fail_job(job_id, reason="Its creator may not change the collection any more.")
     return True
-
-
-def _principal_of(job_id: UUID) -> Principal:
-    found = Job.objects.filter(pk=job_id).values_list("made_by", "collection__owner", "bounds")
-    made_by, owner, bounds = found.first() or (None, None, None)
-    if made_by is None and owner is None:
-        return SYSTEM
-    scopes = frozenset({Scope.READ, Scope.INGEST})
-    collections = None if bounds is None else tuple(bounds)
-    return Principal(user_id=made_by or owner, scopes=scopes, collections=collections)
 
 
 def run_jobs_now(jobs: Iterable[Job]) -> None:

@@ -1,4 +1,4 @@
-"""Change the state of jobs: retry, cancel, fail, requeue."""
+"""Change the state of jobs: retry, cancel, fail, requeue, delete."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,11 +15,16 @@ from corpus.ingestion.outcomes import Outcome
 from corpus.jobs.kinds import kind_of
 from corpus.jobs.leases import job_lock
 from corpus.models import Chunk, Document, Embedding, Job, JobItem
+from corpus.models.job import JobQuerySet
 from corpus.queue import enqueue_job
 from corpus.telemetry import current_request_id
 from corpus.user_quotas import check_job_quota
 
 log = structlog.get_logger(__name__)
+
+# Ended jobs that stay of one folder, source or site.
+MAX_OLD_JOBS = 20
+_NO_CHANGE = (Outcome.UNCHANGED, Outcome.REDIRECTED, Outcome.SKIPPED)
 
 
 @transaction.atomic
@@ -97,8 +102,8 @@ def log_job_event(job: Job, event: str, **fields: str | int) -> None:
 @contextmanager
 def job_log_context(job_id: UUID) -> Iterator[None]:
     """Add the ids of the job and of its request to all log lines of the block."""
-    asked_by = Job.objects.filter(pk=job_id).values_list("request_id", flat=True).first()
-    with structlog.contextvars.bound_contextvars(job_id=str(job_id), request_id=asked_by or ""):
+    request_id = Job.objects.filter(pk=job_id).values_list("request_id", flat=True).first()
+    with structlog.contextvars.bound_contextvars(job_id=str(job_id), request_id=request_id or ""):
         yield
 
 
@@ -120,13 +125,28 @@ def requeue_abandoned_jobs() -> None:
                 enqueue_job(job.pk)
 
 
+def delete_old_jobs(jobs: JobQuerySet) -> None:
+    """Delete ended jobs of recurring syncs except for the newest ``MAX_OLD_JOBS``.
+
+    Jobs that succeeded and changed nothing are always deleted, since each has an item for every
+    file or page.
+
+    Args:
+        jobs: Jobs of one folder, source or site, newest first.
+    """
+    items = JobItem.objects.filter(job=OuterRef("pk"))
+    changed = Exists(items.exclude(outcome__in=_NO_CHANGE))
+    ended = jobs.exclude(status__in=Job.UNFINISHED)
+    ended.filter(~changed, status=Job.Status.SUCCEEDED).delete()
+    old = list(ended.values_list("pk", flat=True)[MAX_OLD_JOBS:])
+    Job.objects.filter(pk__in=old).delete()
+
+
 def release_documents(job: Job) -> None:
     """Delete placeholders of unfinished items; complete documents with an old version."""
-    waiting = (
-        kind_of(job)
-        .documents(job, job.items.pending())
-        .filter(status__in=[Document.Status.PENDING, Document.Status.PROCESSING])
-    )
+    unfinished = [Document.Status.PENDING, Document.Status.PROCESSING]
+    documents = kind_of(job).documents(job, job.items.pending())
+    waiting = documents.filter(status__in=unfinished)
     # An old version with all its vectors is complete.
     waiting.filter(content_sha256="").delete()
     bare = Chunk.objects.filter(document=OuterRef("pk")).exclude(

@@ -2,21 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
-from uuid import UUID
 
+from corpus.ingestion.decisions import Action, Known, decide
 from corpus.ingestion.file_scan import find_files
-from corpus.ingestion.file_sync import (
-    SyncOptions,
-    duplicate_message,
-    find_same,
-    has_moved,
-    ingest_fingerprint,
-    known_result,
-)
+from corpus.ingestion.file_sync import FileSync, SyncOptions, ingest_fingerprint
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.jobs.kinds.sync_job import ListedFile, find_deleted_files, inspect_file, known_documents
-from corpus.models import Collection, Document
+from corpus.models import Collection
 
 
 class SyncPreview:
@@ -34,53 +28,44 @@ class SyncPreview:
         self._collection = collection
         self._options = options
         self._fingerprint = ingest_fingerprint(collection, tags=options.tags)
-        self._moved: set[UUID] = set()
+        self._moved_ids: set[str] = set()
         # Documents by URI, after predicted moves.
-        self._documents_by_uri: dict[str, Document | None] = {}
-        self._new_hashes: dict[str, str] = {}
+        self._known_by_uri: dict[str, Known | None] = {}
+        self._new_by_hash: dict[str, Known] = {}
 
     def results(self) -> Iterator[tuple[str, ItemResult]]:
         """Yield each path with its result; deletions last."""
         options = self._options
         files = find_files(options.named, selection=options.selection, skipped=self.skipped)
-        while found := list(islice(files, options.batch_size)):
-            batch = [inspect_file(each, options) for each in found]
+        while batch := [inspect_file(each, options) for each in islice(files, options.batch_size)]:
             stored = known_documents(self._collection.pk, batch)
             for listed in batch:
-                uri = listed.path.as_uri()
-                known = self._documents_by_uri.get(uri, stored.get(uri))
+                known = self._known_by_uri.get(listed.uri, stored.get(listed.uri))
                 yield str(listed.path), self._predict(listed, known)
-        for pk, path in find_deleted_files(options, collection_id=self._collection.pk):
-            if pk not in self._moved:
-                yield path, ItemResult(Outcome.REMOVED, str(pk))
+        for vanished in find_deleted_files(options, collection_id=self._collection.pk):
+            if str(vanished.document_id) not in self._moved_ids:
+                yield vanished.name, ItemResult(Outcome.REMOVED, str(vanished.document_id))
 
-    def _predict(self, listed: ListedFile, known: Document | None) -> ItemResult:
-        if listed.failure:
-            return listed.failure
-        unchanged = known_result(listed.file_hash, known, self._fingerprint)
-        if unchanged is not None and not self._options.force:
-            return unchanged
-        return self._settle(listed, known) or self._ingest(listed, known)
+    def _predict(self, listed: ListedFile, known: Known | None) -> ItemResult:
+        decision = decide(
+            listed,
+            known,
+            fingerprint=self._fingerprint,
+            twins=self._twins(listed),
+            force=self._options.force,
+        )
+        if decision.action in {Action.FAIL, Action.SKIP}:
+            return replace(decision.result, document_id="")
+        if decision.action in {Action.MOVE, Action.MOVE_AND_REPLACE} and decision.known:
+            self._moved_ids.add(decision.known.document_id)
+            self._known_by_uri[decision.known.uri] = known
+        elif decision.needs_content:
+            self._new_by_hash[listed.version] = Known(f"of {listed.path}")
+        return decision.result
 
-    def _settle(self, listed: ListedFile, known: Document | None) -> ItemResult | None:
-        """Return the result of a file that need not be loaded, as ``sync_file`` does."""
-        if self._options.force:
-            return None
-        same = find_same(listed.path, listed.file_hash, collection=self._collection)
-        for document in same:
-            if document.pk not in self._moved and has_moved(document, options=self._options):
-                self._moved.add(document.pk)
-                self._documents_by_uri[document.source_uri] = known
-                is_settled = document.settings_sha256 == self._fingerprint
-                outcome = Outcome.RENAMED if is_settled else Outcome.REPLACED
-                return ItemResult(outcome, str(document.pk), document.chunk_count)
-        first = self._new_hashes.get(listed.file_hash) or (str(same[0].pk) if same else "")
-        if first:
-            return ItemResult(Outcome.UNCHANGED, reason=duplicate_message(first))
-        return None
-
-    def _ingest(self, listed: ListedFile, known: Document | None) -> ItemResult:
-        self._new_hashes[listed.file_hash] = f"of {listed.path}"
-        if known is not None and known.content_sha256:
-            return ItemResult(Outcome.REPLACED, str(known.pk), known.chunk_count)
-        return ItemResult(Outcome.ADDED)
+    def _twins(self, listed: ListedFile) -> Iterator[Known]:
+        if listed.version in self._new_by_hash:
+            yield self._new_by_hash[listed.version]
+        sync = FileSync(self._collection, self._options)
+        for twin in sync.find_twins(listed.path, listed.version):
+            yield replace(twin, is_gone=twin.is_gone and twin.document_id not in self._moved_ids)

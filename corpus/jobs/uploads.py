@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
 
-from corpus.errors import InvalidInput, TooManyJobs
+from corpus.errors import InvalidInput
 from corpus.ingestion.file_sync import SyncOptions
 from corpus.ingestion.uploaded_files import delete_upload, save_upload
 from corpus.jobs.kinds.sync_job import start_sync
@@ -32,30 +32,24 @@ def start_upload(
     """
     Installation.objects.require_files_here()
     check_upload_quota(collection)
-    paths = _save_all(files)
-    if not paths:
-        raise InvalidInput("No file was sent. Choose at least one.", field="file")
-    options = SyncOptions(
-        paths=paths, root=str(uploads_folder()), source=SOURCE, tags=tuple(tags), apply_routing=True
-    )
-    try:
-        return start_sync(collection, options)
-    except TooManyJobs:
-        for path in paths:
-            delete_upload(path)
-        raise
-
-
-def _save_all(files: Iterable["UploadedFile[Any]"]) -> tuple[str, ...]:
-    """Save all files, or none if one fails."""
     paths = []
     with ExitStack() as undo:
         for file in files:
             path = save_upload(file.chunks(), name=file.name or "")
             undo.callback(delete_upload, path)
             paths.append(str(path))
+        if not paths:
+            raise InvalidInput("No file was sent. Choose at least one.", field="file")
+        options = SyncOptions(
+            paths=tuple(paths),
+            root=str(uploads_folder()),
+            source=SOURCE,
+            tags=tuple(tags),
+            apply_routing=True,
+        )
+        job = start_sync(collection, options)
         undo.pop_all()
-    return tuple(paths)
+    return job
 
 
 def uploads_of(collection: Collection) -> list[str]:

@@ -2,6 +2,7 @@
 
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -25,11 +26,11 @@ def is_allowed(root: Path) -> bool:
     return root in settings.PKB_INGEST_ROOTS or root == uploads_folder()
 
 
-def find_allowed(given: str, *, folder: bool) -> AllowedPath:
+def find_allowed(name: str, *, folder: bool) -> AllowedPath:
     """Return the file or folder that a request names.
 
     Args:
-        given: Relative to an allowed root, absolute below one, or as shown, after the root's
+        name: Relative to an allowed root, absolute below one, or as shown, after the root's
             name.
         folder: Look for a folder, else for a regular file.
 
@@ -41,9 +42,10 @@ def find_allowed(given: str, *, folder: bool) -> AllowedPath:
     if not roots:
         raise PathIngestionOff("PKB_INGEST_ROOTS is empty. An administrator can set it.")
     is_wanted = stat.S_ISDIR if folder else stat.S_ISREG
-    for found in _candidates(given, roots):
-        if is_wanted(_read_mode(found)):
-            return found
+    for candidate in _candidates(name, roots):
+        with suppress(OSError, ValueError):
+            if is_wanted(read_mode(candidate.path, root=candidate.root)):
+                return candidate
     raise PathNotFound(f"There is no such {'folder' if folder else 'file'} in PKB_INGEST_ROOTS.")
 
 
@@ -53,27 +55,19 @@ def find_root(name: str) -> AllowedPath | None:
     return AllowedPath(root, root) if root else None
 
 
-def _candidates(given: str, roots: list[Path]) -> Iterator[AllowedPath]:
-    """Yield the paths that ``given`` may mean, in the order of lookup."""
-    pure = PurePosixPath(given)
-    if "\0" in given or not given.strip():
+def _candidates(name: str, roots: list[Path]) -> Iterator[AllowedPath]:
+    """Yield the paths that ``name`` may mean, in the order of lookup."""
+    pure = PurePosixPath(name)
+    if "\0" in name or not name.strip():
         return
     if pure.is_absolute():
         below = [(root, pure.relative_to(root)) for root in roots if pure.is_relative_to(root)]
     else:
         below = [(root, pure) for root in roots]
-        named = root_names().get(pure.parts[0]) if pure.parts else None
-        if named is not None:
-            below.append((named, PurePosixPath(*pure.parts[1:])))
+        named_root = root_names().get(pure.parts[0]) if pure.parts else None
+        if named_root is not None:
+            below.append((named_root, PurePosixPath(*pure.parts[1:])))
     for root, path in below:
         # Rejects hidden names and "..".
         if not any(part.startswith(".") for part in path.parts):
             yield AllowedPath(root / path, root)
-
-
-def _read_mode(found: AllowedPath) -> int:
-    """Return the mode of the file; 0 if there is none."""
-    try:
-        return read_mode(found.path, root=found.root)
-    except (OSError, ValueError):
-        return 0

@@ -60,8 +60,8 @@ def matching(column: str, lookup: str, value: Any, *, of: str = "") -> Q:
 def shown_column(column: str, *, of: str = "") -> Case:
     """Return the SQL expression of ``file_path`` or ``source_uri`` as shown."""
     name = f"{of}{column}"
-    is_given = Q(**{f"{of}file_path": ""}) | ~Q(**{f"{of}source_uri__startswith": _FILE_URI})
-    kept = [When(is_given, then=F(name))] if column == "source_uri" else []
+    is_of_client = Q(**{f"{of}file_path": ""}) | ~Q(**{f"{of}source_uri__startswith": _FILE_URI})
+    unchanged = [When(is_of_client, then=F(name))] if column == "source_uri" else []
     below = [
         When(
             **{f"{name}__startswith": prefix},
@@ -70,7 +70,7 @@ def shown_column(column: str, *, of: str = "") -> Case:
         for prefix, shown in (_paths() if column == "file_path" else _uris())
     ]
     last = Func(F(name), Value("/"), Value(-1), function="split_part")
-    return Case(*kept, *below, default=last, output_field=TextField())
+    return Case(*unchanged, *below, default=last, output_field=TextField())
 
 
 def _shorten(path: str, prefixes: Iterable[tuple[str, str]]) -> str:
@@ -102,8 +102,8 @@ def _name(roots: tuple[Path, ...]) -> dict[Path, str]:
 
 def _paths() -> list[tuple[str, str]]:
     """Return pairs of path prefix and shown name, the deepest root first."""
-    named = sorted(_named().items(), key=lambda each: len(each[0].parts), reverse=True)
-    return [(f"{str(root).rstrip('/')}/", name) for root, name in named]
+    names = sorted(_named().items(), key=lambda each: len(each[0].parts), reverse=True)
+    return [(f"{str(root).rstrip('/')}/", name) for root, name in names]
 
 
 def _uris() -> list[tuple[str, str]]:

@@ -28,18 +28,18 @@ def read_rules(path: Path) -> list[dict[str, Any]]:
         InvalidInput: The file or a rule is invalid; the message names the file, and the line or
         rule.
     """
-    found = _parse(path)
-    if isinstance(found, dict) and set(found) == {"rules"}:
-        found = found["rules"]
-    if not isinstance(found, list):
+    content = _parse(path)
+    if isinstance(content, dict) and set(content) == {"rules"}:
+        content = content["rules"]
+    if not isinstance(content, list):
         raise InvalidInput(f"{path}: must be a list of rules, or `rules:` with such a list.")
-    if len(found) > MAX_RULES:
-        raise InvalidInput(f"{path}: {len(found)} rules; at most {MAX_RULES} are allowed.")
-    rules = [_validate(path, place, given) for place, given in enumerate(found, start=1)]
+    if len(content) > MAX_RULES:
+        raise InvalidInput(f"{path}: {len(content)} rules; at most {MAX_RULES} are allowed.")
+    rules = [_validate(path, place, entry) for place, entry in enumerate(content, start=1)]
     names = [rule["name"] for rule in rules]
-    twice = [name for place, name in enumerate(names) if name in names[:place]]
-    if twice:
-        raise InvalidInput(f"{path}: two rules have the name {twice[0]!r}.")
+    duplicates = [name for place, name in enumerate(names) if name in names[:place]]
+    if duplicates:
+        raise InvalidInput(f"{path}: two rules have the name {duplicates[0]!r}.")
     return rules
 
 
@@ -60,11 +60,11 @@ def _parse(path: Path) -> Any:
         raise InvalidInput(f"{path}: {' '.join(str(exc).split())}") from exc
 
 
-def _validate(path: Path, place: int, given: Any) -> dict[str, Any]:
-    if not isinstance(given, dict):
+def _validate(path: Path, place: int, entry: Any) -> dict[str, Any]:
+    if not isinstance(entry, dict):
         raise InvalidInput(f"{path}: rule {place} must be a table with name, conditions and tags.")
     try:
-        return validate_rule(given)
+        return validate_rule(entry)
     except InvalidInput as exc:
-        name = f" ({given['name']!r})" if given.get("name") else ""
+        name = f" ({entry['name']!r})" if entry.get("name") else ""
         raise InvalidInput(f"{path}: rule {place}{name}: {exc}") from exc

@@ -1,5 +1,5 @@
 """Connections to other programs whose content a collection mirrors: paperless-ngx, mail.
 
-``base`` is the interface, and one module implements it for each kind of source. ``configuration``
-reads which sources exist. ``corpus/jobs/kinds/source_job.py`` creates the documents.
+``source`` is the interface, and one module implements it for each kind of source.
+``source_settings`` reads which sources exist. ``corpus/jobs/kinds/source_job.py`` syncs them.
 """

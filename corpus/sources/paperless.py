@@ -64,7 +64,7 @@ class Paperless:
             raise SourceUnavailable(f"{uri} is no document of {self._settings.address}.")
         record = self._client.fetch_json(f"documents/{number}/")
         try:
-            return self._reading(number, record)
+            return self._parse(number, record)
         except (KeyError, TypeError, ValueError) as exc:
             raise self._unexpected_reply() from exc
 
@@ -80,9 +80,9 @@ class Paperless:
             headers={"Authorization": f"Token {token}"},
         )
 
-    def _reading(self, number: str, record: Record) -> EntryContent:
+    def _parse(self, number: str, record: Record) -> EntryContent:
         named = {field: self._read_names(field, record) for field in _NAMED}
-        stated = {
+        metadata = {
             "correspondent": next(iter(named["correspondent"]), ""),
             "document_type": next(iter(named["document_type"]), ""),
             "archive_serial_number": record.get("archive_serial_number"),
@@ -95,7 +95,7 @@ class Paperless:
             filename=str(filename),
             title=str(record.get("title") or ""),
             tags=tuple(dict.fromkeys(name for names in named.values() for name in names)),
-            metadata={name: value for name, value in stated.items() if value},
+            metadata={name: value for name, value in metadata.items() if value},
             created_at=_moment(record.get("created")),
             modified_at=_moment(record.get("modified")),
         )
@@ -117,35 +117,37 @@ class Paperless:
         """Return the version, which includes names: renaming a tag does not touch documents."""
         try:
             names = {field: self._read_names(field, record) for field in _NAMED}
-            said = json.dumps([record["modified"], record["title"], names], sort_keys=True)
+            content = json.dumps([record["modified"], record["title"], names], sort_keys=True)
         except (KeyError, TypeError, ValueError) as exc:
             raise self._unexpected_reply() from exc
-        return sha256(said.encode()).hexdigest()
+        return sha256(content.encode()).hexdigest()
 
     def _read_names(self, field: str, record: Record) -> list[str]:
         """Return the names of the objects that a document refers to by id, in order."""
-        given = record.get(field)
-        numbers = given if isinstance(given, list) else [given]
-        what = _NAMED[field]
-        if what not in self._names:
-            self._names[what] = {row["id"]: str(row["name"]) for row in self._pages(what)}
-        known = self._names[what]
+        value = record.get(field)
+        numbers = value if isinstance(value, list) else [value]
+        kind = _NAMED[field]
+        if kind not in self._names:
+            self._names[kind] = {row["id"]: str(row["name"]) for row in self._pages(kind)}
+        known = self._names[kind]
         return sorted(known[each] for each in numbers if each in known)
 
-    def _pages(self, what: str, query: str = "") -> Iterator[Record]:
+    def _pages(self, kind: str, query: str = "") -> Iterator[Record]:
         """Yield the rows of all pages.
 
         The server returns the URL of the next page; behind a proxy it may name a wrong host, so the
         URL is built here.
         """
         for page in range(1, _MAX_PAGES):
-            asked = f"{what}/?page={page}&page_size={PAGE_SIZE}&ordering=id{query}"
-            found = self._client.fetch_json(asked)
-            rows = found.get("results")
-            if not isinstance(rows, list) or not all(_is_record(row) for row in rows):
+            path = f"{kind}/?page={page}&page_size={PAGE_SIZE}&ordering=id{query}"
+            reply = self._client.fetch_json(path)
+            rows = reply.get("results")
+            if not isinstance(rows, list):
+                raise self._unexpected_reply()
+            if not all(isinstance(row, dict) and isinstance(row.get("id"), int) for row in rows):
                 raise self._unexpected_reply()
             yield from rows
-            if not found.get("next"):
+            if not reply.get("next"):
                 return
         raise self._unexpected_reply()
 
@@ -153,14 +155,10 @@ class Paperless:
         return SourceUnavailable(f"{self._settings.name}: the response is not from paperless-ngx.")
 
 
-def _is_record(row: Any) -> bool:
-    return isinstance(row, dict) and isinstance(row.get("id"), int)
-
-
-def _moment(given: Any) -> datetime | None:
+def _moment(value: Any) -> datetime | None:
     """Parse a date or a time; the API's versions differ."""
     try:
-        found = datetime.fromisoformat(str(given))
+        moment = datetime.fromisoformat(str(value))
     except ValueError:
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

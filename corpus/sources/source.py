@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
+from corpus.errors import PkbError
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -14,11 +16,13 @@ class Entry:
         uri: Its stable URI, at most 2,048 characters. Readers of the document see it, so it must
             contain no credential and no path of this machine.
         version: Changes whenever the content changes. An entry with an unchanged version is not
-        read.
+            read.
+        error: Why it cannot be read, if the listing shows that.
     """
 
     uri: str
     version: str
+    error: PkbError | OSError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,7 @@ class EntryContent:
         version: Version of the content, which may be newer than the listed one.
         part: File of the main document.
         fallback_text: Text from the source, for a file without text or without a loader.
-        attached: Attachments, which become separate documents, by URI.
+        attached_files: Attachments, which become separate documents, by URI.
     """
 
     version: str

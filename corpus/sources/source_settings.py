@@ -35,12 +35,12 @@ _MIN_EVERY_S = 60
 _MAX_SECRET_BYTES = 64 * 2**10
 
 
-def _read_span(given: Any) -> Any:
+def _read_span(value: Any) -> Any:
     """Read ``90m``, ``1h`` or ``2d`` as seconds."""
-    found = re.fullmatch(r"([1-9][0-9]{0,5})\s*([mhd])", str(given).strip())
-    if found is None:
+    match = re.fullmatch(r"([1-9][0-9]{0,5})\s*([mhd])", str(value).strip())
+    if match is None:
         raise ValueError("a span of time is written as 30m, 1h or 2d")
-    return int(found[1]) * _UNITS_S[found[2]]
+    return int(match[1]) * _UNITS_S[match[2]]
 
 
 class SourceSettings(BaseModel):
@@ -89,18 +89,18 @@ class SourceSettings(BaseModel):
         """
         if self.secret_file is None:
             if not self.secret.get_secret_value():
-                named = self.secret_env or "its secret_env or secret_file"
-                raise SourceUnavailable(f"{self.name}: {named} is not set.")
+                origin = self.secret_env or "its secret_env or secret_file"
+                raise SourceUnavailable(f"{self.name}: {origin} is not set.")
             return self.secret.get_secret_value()
         try:
             with self.secret_file.open(encoding="utf-8") as file:
-                found = file.read(_MAX_SECRET_BYTES).strip()
+                secret = file.read(_MAX_SECRET_BYTES).strip()
         except (OSError, ValueError) as exc:
             message = f"{self.name}: {self.secret_file.name} cannot be read."
             raise SourceUnavailable(message) from exc
-        if not found:
+        if not secret:
             raise SourceUnavailable(f"{self.name}: {self.secret_file.name} is empty.")
-        return found
+        return secret
 
 
 def read_sources(path: Path, *, environment: Mapping[str, str | None]) -> list[SourceSettings]:
@@ -113,30 +113,30 @@ def read_sources(path: Path, *, environment: Mapping[str, str | None]) -> list[S
         ValueError: It cannot be read or is invalid; the message contains no secret.
     """
     try:
-        given = yaml.safe_load(path.read_text(encoding="utf-8"))
+        entries = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError) as exc:
         raise ValueError(f"{path.name} cannot be read: {type(exc).__name__}") from exc
-    if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
+    if not isinstance(entries, list) or not all(isinstance(each, dict) for each in entries):
         raise ValueError(f"{path.name} is no list of sources")
-    found = [_read_one(each, environment) for each in given]
-    names = [each.name for each in found]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ValueError(f"two sources are called {twice!r}")
-    return found
+    sources = [_read_one(each, environment) for each in entries]
+    names = [each.name for each in sources]
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
+        raise ValueError(f"two sources are called {duplicate!r}")
+    return sources
 
 
-def _read_one(given: dict[str, Any], environment: Mapping[str, str | None]) -> SourceSettings:
-    name, kind = given.get("name", "a source"), given.get("kind")
+def _read_one(entry: dict[str, Any], environment: Mapping[str, str | None]) -> SourceSettings:
+    name, kind = entry.get("name", "a source"), entry.get("kind")
     if kind not in KINDS:
         raise ValueError(f"{name}: the kind is one of {', '.join(sorted(KINDS))}")
-    if "secret" in given:
+    if "secret" in entry:
         raise ValueError(f"{name}: a secret is named by secret_env or secret_file, never written")
     try:
-        read: SourceSettings = import_module(KINDS[kind]).Settings(**given)
+        source: SourceSettings = import_module(KINDS[kind]).Settings(**entry)
     except ValidationError as exc:
-        wrong = exc.errors(include_input=False, include_url=False)
-        told = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in wrong)
-        raise ValueError(f"{name}: {'; '.join(told)}") from None
-    secret = SecretStr(environment.get(read.secret_env) or "")
-    return read.model_copy(update={"secret": secret})
+        errors = exc.errors(include_input=False, include_url=False)
+        problems = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in errors)
+        raise ValueError(f"{name}: {'; '.join(problems)}") from None
+    secret = SecretStr(environment.get(source.secret_env) or "")
+    return source.model_copy(update={"secret": secret})

@@ -52,12 +52,12 @@ class WebClient:
             SourceUnavailable: The server cannot be reached, refuses, or answers something else.
         """
         try:
-            found = json.loads(self.fetch(path, max_bytes=MAX_JSON_BYTES))
+            reply = json.loads(self.fetch(path, max_bytes=MAX_JSON_BYTES))
         except (ValueError, TooLarge):
-            found = None
-        if not isinstance(found, dict):
+            reply = None
+        if not isinstance(reply, dict):
             raise SourceUnavailable(f"{self._name}: the response is not a JSON object.")
-        return found
+        return reply
 
     def fetch(self, path: str, *, max_bytes: int) -> bytes:
         """Return the content at a path.
@@ -69,8 +69,12 @@ class WebClient:
         ends = monotonic() + TOTAL_S
         try:
             with self._client.stream("GET", f"{self._base_url}{path}") as response:
-                if response.status_code != HTTPStatus.OK:
-                    raise SourceUnavailable(self._describe_status(response.status_code))
+                status = response.status_code
+                if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+                    message = f"{self._name}: it answers {status}: the token is not taken."
+                    raise SourceUnavailable(message)
+                if status != HTTPStatus.OK:
+                    raise SourceUnavailable(f"{self._name}: it answers {status}.")
                 return self._read(response, max_bytes, ends)
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
             # Its text may quote the request; the error type is enough.
@@ -86,8 +90,3 @@ class WebClient:
             if monotonic() > ends:
                 raise SourceUnavailable(f"{self._name}: a response took over {TOTAL_S:g} s.")
         return bytes(content)
-
-    def _describe_status(self, status: int) -> str:
-        if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-            return f"{self._name}: it answers {status}: the token is not taken."
-        return f"{self._name}: it answers {status}."

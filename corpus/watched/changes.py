@@ -163,12 +163,12 @@ class FolderWatcher(Thread):
 
 def _identify_existing(folders: Iterable[Path]) -> Set[Watched]:
     """Return the existing folders with storable names."""
-    found: set[Watched] = set()
+    existing: set[Watched] = set()
     for path in folders:
         # A name that is not UTF-8 would stop the watching of all others.
         with suppress(OSError):
             if rejection_reason(path):
                 continue
             status = path.lstat()
-            found.add((path, status.st_dev, status.st_ino))
-    return found
+            existing.add((path, status.st_dev, status.st_ino))
+    return existing

@@ -9,8 +9,8 @@ from corpus.access.principal import SYSTEM, acting_as, current_principal
 from corpus.catalogue import create_collection
 from corpus.errors import SourceNotFound
 from corpus.ingestion.source_sync import documents_of
-from corpus.jobs.history import delete_old_jobs
 from corpus.jobs.kinds.source_job import find_source, start_source_sync, syncs_of
+from corpus.jobs.states import delete_old_jobs
 from corpus.models import Collection, Job
 from corpus.sources.source_settings import SourceSettings
 
@@ -36,23 +36,23 @@ class SourceState:
 
 def source_states() -> list[SourceState]:
     """Return the state of each source visible to the user, in the order of the file."""
-    return [state for each in settings.PKB_SOURCES if (state := _state(each))]
-
-
-def _state(found: SourceSettings) -> SourceState | None:
-    collection = _collection_of(found)
-    if not _is_seen(collection):
-        return None
-    stored = documents_of(found.name, collection_id=collection.pk if collection else 0).stored()
-    return SourceState(
-        found.name,
-        found.kind,
-        found.address,
-        found.collection,
-        found.every,
-        stored.count(),
-        syncs_of(found.name).select_related("collection").first(),
-    )
+    states = []
+    for source in settings.PKB_SOURCES:
+        collection = _collection_of(source)
+        if not _is_seen(collection):
+            continue
+        documents = documents_of(source.name, collection_id=collection.pk if collection else 0)
+        state = SourceState(
+            source.name,
+            source.kind,
+            source.address,
+            source.collection,
+            source.every,
+            documents.stored().count(),
+            syncs_of(source.name).select_related("collection").first(),
+        )
+        states.append(state)
+    return states
 
 
 def sync_source(name: str, *, emptied: bool = False, background: bool = True) -> Job:
@@ -64,24 +64,24 @@ def sync_source(name: str, *, emptied: bool = False, background: bool = True) ->
     Raises:
         SourceNotFound: No source has that name.
     """
-    found = find_source(name)
-    if found is None or not _is_seen(_collection_of(found)):
+    source = find_source(name)
+    if source is None or not _is_seen(_collection_of(source)):
         raise SourceNotFound(f"There is no source {name!r} in PKB_SOURCES.")
     delete_old_jobs(syncs_of(name))
-    collection = collection_of(found)
-    return start_source_sync(found, collection, emptied=emptied, background=background)
+    collection = collection_of(source)
+    return start_source_sync(source, collection, emptied=emptied, background=background)
 
 
-def collection_of(found: SourceSettings) -> Collection:
+def collection_of(source: SourceSettings) -> Collection:
     """Return the collection that mirrors a source; create it if it is missing."""
     with acting_as(SYSTEM):
-        return _collection_of(found) or create_collection(found.collection)
+        return _collection_of(source) or create_collection(source.collection)
 
 
-def _collection_of(found: SourceSettings) -> Collection | None:
+def _collection_of(source: SourceSettings) -> Collection | None:
     """Return the configured collection, which belongs to nobody."""
     with acting_as(SYSTEM):
-        return Collection.objects.find(found.collection)
+        return Collection.objects.find(source.collection)
 
 
 def _is_seen(collection: Collection | None) -> bool:
@@ -93,13 +93,12 @@ def _is_seen(collection: Collection | None) -> bool:
 
 def start_due_syncs() -> None:
     """Start a sync of each source that is due."""
-    for found in settings.PKB_SOURCES:
-        if found.every is None:
+    for source in settings.PKB_SOURCES:
+        if source.every is None:
             continue
-        last = syncs_of(found.name).first()
-        if last is None or (not last.is_unfinished and _age_s(last) >= found.every):
-            sync_source(found.name)
-
-
-def _age_s(job: Job) -> float:
-    return (timezone.now() - job.created_at).total_seconds()
+        last = syncs_of(source.name).first()
+        if last is not None:
+            age_s = (timezone.now() - last.created_at).total_seconds()
+            if last.is_unfinished or age_s < source.every:
+                continue
+        sync_source(source.name)

@@ -1,7 +1,5 @@
 """Watched folders: those of ``PKB_WATCH``, and those chosen in the library."""
 
-from pathlib import Path
-
 from django.conf import settings
 from django.db import connection, transaction
 
@@ -23,7 +21,7 @@ SELECT EXISTS (SELECT FROM pg_locks
 """
 
 
-def watch_folder(found: AllowedPath, *, collection: Collection) -> WatchedFolder:
+def watch_folder(allowed: AllowedPath, *, collection: Collection) -> WatchedFolder:
     """Watch a folder and mirror its changes; an already watched one stays as it is.
 
     Raises:
@@ -31,32 +29,30 @@ def watch_folder(found: AllowedPath, *, collection: Collection) -> WatchedFolder
     """
     Installation.objects.require_files_here()
     folder, _ = WatchedFolder.objects.get_or_create(
-        collection=collection, path=str(found.path), defaults={"root": str(found.root)}
+        collection=collection, path=str(allowed.path), defaults={"root": str(allowed.root)}
     )
     return folder
 
 
 def unwatch_folder(folder_id: int) -> None:
     """Stop watching a folder, unless ``PKB_WATCH`` names it; its documents stay."""
-    found = WatchedFolder.objects.filter(pk=folder_id, is_set=False)
-    check_writable(found)
-    found.delete()
+    folders = WatchedFolder.objects.filter(pk=folder_id, is_set=False)
+    check_writable(folders)
+    folders.delete()
 
 
 @transaction.atomic
 def save_configured_folders() -> None:
     """Store the folders of ``PKB_WATCH``; create their collections."""
-    kept = [_keep(path, name).pk for path, name in settings.PKB_WATCH]
-    WatchedFolder.objects.filter(is_set=True).exclude(pk__in=kept).delete()
-
-
-def _keep(path: Path, name: str) -> WatchedFolder:
-    collection = Collection.objects.find(name) or create_collection(name)
-    # The operator configured it: it need not be in an allowed folder.
-    folder, _ = WatchedFolder.objects.update_or_create(
-        collection=collection, path=str(path), defaults={"root": "", "is_set": True}
-    )
-    return folder
+    keys = []
+    for path, name in settings.PKB_WATCH:
+        collection = Collection.objects.find(name) or create_collection(name)
+        # The operator configured it: it need not be in an allowed folder.
+        folder, _ = WatchedFolder.objects.update_or_create(
+            collection=collection, path=str(path), defaults={"root": "", "is_set": True}
+        )
+        keys.append(folder.pk)
+    WatchedFolder.objects.filter(is_set=True).exclude(pk__in=keys).delete()
 
 
 def sync_options(folder: WatchedFolder) -> SyncOptions:

@@ -14,9 +14,10 @@ from django.db import DatabaseError, connection, transaction
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.errors import PkbError
 from corpus.ingestion.outcomes import Outcome
-from corpus.jobs.history import delete_old_jobs
 from corpus.jobs.kinds.sync_job import BEING_WRITTEN, start_sync
+from corpus.jobs.states import delete_old_jobs
 from corpus.models import Job, WatchedFolder
+from corpus.postgres.session_locks import try_session_lock
 from corpus.roots.file_systems import mount_points_in
 from corpus.watched.changes import FolderWatcher
 from corpus.watched.folders import WATCHER_LOCK, save_configured_folders, sync_options
@@ -64,7 +65,7 @@ def watch_in_background() -> Iterator[None]:
 def _run(stopped: Event) -> None:
     while not stopped.is_set():
         try:
-            with acting_as(SYSTEM), _watcher_lock() as is_mine:
+            with acting_as(SYSTEM), try_session_lock(*WATCHER_LOCK) as is_mine:
                 if is_mine:
                     save_configured_folders()
                     watch_folders(stopped)
@@ -75,80 +76,61 @@ def _run(stopped: Event) -> None:
         stopped.wait(REST_S)
 
 
-@contextmanager
-def _watcher_lock() -> Iterator[bool]:
-    """Lock the watcher role; yield False if another process holds it."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", WATCHER_LOCK)
-        is_mine = bool(cursor.fetchone()[0])
-    try:
-        yield is_mine
-    finally:
-        # The pool keeps the connection.
-        if is_mine:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s, %s)", WATCHER_LOCK)
-
-
 def watch_folders(stopped: Event) -> None:
     """Watch the stored folders as long as the database is available.
 
     Raises:
         DatabaseError: The database is not available.
     """
-    attended: dict[int, _FolderState] = {}
+    states: dict[int, _FolderState] = {}
     try:
         while not stopped.is_set():
             folders = {each.pk: each for each in WatchedFolder.objects.all()}
-            for key in attended.keys() - folders.keys():
-                attended.pop(key).watch.stop()
+            for key in states.keys() - folders.keys():
+                states.pop(key).watch.stop()
             for key, folder in folders.items():
-                if key not in attended:
-                    attended[key] = _start_watching(folder)
-                _handle_folder(folder, attended[key])
+                if key not in states:
+                    watch = FolderWatcher(Path(folder.path), root=Path(folder.root or folder.path))
+                    watch.start()
+                    states[key] = _FolderState(watch)
+                _handle_folder(folder, states[key])
             stopped.wait(TICK_S if folders else REST_S)
     finally:
-        for each in attended.values():
+        for each in states.values():
             each.watch.stop()
 
 
-def _start_watching(folder: WatchedFolder) -> _FolderState:
-    watch = FolderWatcher(Path(folder.path), root=Path(folder.root or folder.path))
-    watch.start()
-    return _FolderState(watch)
-
-
-def _handle_folder(folder: WatchedFolder, attended: _FolderState) -> None:
+def _handle_folder(folder: WatchedFolder, state: _FolderState) -> None:
     """Start or check the sync of a folder."""
-    watch, now = attended.watch, monotonic()
+    watch, now = state.watch, monotonic()
     if watch.state != folder.state:
         WatchedFolder.objects.filter(pk=folder.pk).update(state=watch.state)
-    if attended.running is not None:
-        _check_finished(attended, attended.running)
-    if now - attended.synced_at >= SYNC_EVERY_S:
-        attended.synced_at = now
+    if state.running is not None:
+        _check_finished(state, state.running)
+    if now - state.synced_at >= SYNC_EVERY_S:
+        state.synced_at = now
         watch.pending.note(now)
-    may_start = attended.running is None and now >= attended.not_before
+    may_start = state.running is None and now >= state.not_before
     is_due = watch.pending.is_due(now, quiet_s=settings.PKB_WATCH_QUIET_S)
     if may_start and is_due and watch.state != State.MISSING:
         # Before the sync reads: changes while it runs belong to the next one.
-        attended.running = _start_sync(folder.pk, on_start=watch.pending.take)
-        attended.synced_at = now
+        state.running = _start_sync(folder.pk, on_start=watch.pending.take)
+        state.synced_at = now
 
 
-def _check_finished(attended: _FolderState, job: Job) -> None:
-    """After a sync has ended, check whether files are left for another."""
-    ended = Job.objects.filter(pk=job.pk).first()
-    if ended is not None and ended.is_unfinished:
+def _check_finished(state: _FolderState, job: Job) -> None:
+    """After a sync has finished, check whether files are left for another."""
+    finished = Job.objects.filter(pk=job.pk).first()
+    if finished is not None and finished.is_unfinished:
         return
-    attended.running = None
-    if ended is None:
+    state.running = None
+    if finished is None:
         return
-    if ended.started_at and ended.finished_at:
-        took_s = (ended.finished_at - ended.started_at).total_seconds()
-        attended.not_before = monotonic() + took_s
-    if BEING_WRITTEN in ended.skipped or ended.items.filter(outcome=Outcome.WAITING).exists():
-        attended.watch.pending.note(monotonic())
+    if finished.started_at and finished.finished_at:
+        took_s = (finished.finished_at - finished.started_at).total_seconds()
+        state.not_before = monotonic() + took_s
+    if BEING_WRITTEN in finished.skipped or finished.items.filter(outcome=Outcome.WAITING).exists():
+        state.watch.pending.note(monotonic())
 
 
 @transaction.atomic

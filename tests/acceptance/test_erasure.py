@@ -16,7 +16,6 @@ from corpus.errors import BackendError
 from corpus.invariants import find_violations
 from corpus.jobs.run import run_job_slice
 from corpus.jobs.states import retry_job
-from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Collection, Document, IdempotentRequest, Job, JobItem
 from evaluation.models import Question
 from evaluation.questions import adopt_feedback, propose_questions
@@ -25,6 +24,7 @@ from qa.models import Answer, ChatEvent, Message
 from tests.support.client import Api, again, chat, upload
 from tests.support.database import fingerprint, places_of
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
+from tests.support.sync_tree import sync_tree
 
 # None stands in a question that is asked here.
 WORDS = ("orsolya", "quill", "rapes", "basalt", "marigold", "ottermol", "vexlimar")

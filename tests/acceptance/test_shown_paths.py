@@ -9,12 +9,12 @@ import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from corpus.jobs.run import run_job_slice
-from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Chunk, Collection, Document, Job
 from qa.api.mcp.tool_results import fetch_text, find_results
 from qa.models import Answer, Citation
 from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
+from tests.support.sync_tree import sync_tree
 
 pytestmark = pytest.mark.django_db
 

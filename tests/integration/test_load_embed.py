@@ -12,9 +12,9 @@ from django.core.management import CommandError, call_command
 from corpus.embedders import get_embedder
 from corpus.errors import BackendError
 from corpus.invariants import find_violations
-from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Chunk, Collection, Document
 from tests.support.documents import BAKERY, LIGHTHOUSE, long_text
+from tests.support.sync_tree import sync_tree
 
 pytestmark = pytest.mark.django_db
 

@@ -15,7 +15,7 @@ from corpus.embedders.hashed_words import HashingEmbedder
 from corpus.errors import BackendError, ModelNotReady
 from corpus.ingestion.vectors import complete_document
 from corpus.invariants import find_violations
-from corpus.jobs.kinds import reembed_job
+from corpus.jobs.kinds import job_kind, reembed_job
 from corpus.jobs.kinds.reembed_job import count_lacking, roll_back, start_reembed, switch_model
 from corpus.jobs.leases import MAX_ATTEMPTS, claim_item, register_runner
 from corpus.jobs.run import begin_job, run_job_slice
@@ -180,7 +180,7 @@ def test_a_failed_job_is_taken_up_by_retry(
     notes: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(reembed_job, "enqueue_job", lambda job_id: None)
+        patch.setattr(job_kind, "enqueue_job", lambda job_id: None)
         job = start_reembed(notes, NEW)
         assert job is not None
     job.items.update(attempts=MAX_ATTEMPTS)

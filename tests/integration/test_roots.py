@@ -7,12 +7,12 @@ import pytest
 
 from corpus.ingestion.file_sync import SyncOptions
 from corpus.invariants import find_violations
-from corpus.jobs.kinds.sync_job import plan_sync, start_sync
+from corpus.jobs.kinds.sync_job import SyncKind, start_sync
 from corpus.jobs.run import begin_job, run_job_slice
-from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Chunk, Collection, Document, Job
 from corpus.roots.shown_paths import matching, shown_path, shown_uri
 from tests.support.documents import BAKERY, LIGHTHOUSE, long_text
+from tests.support.sync_tree import sync_tree
 
 pytestmark = pytest.mark.django_db
 
@@ -165,7 +165,7 @@ def test_a_folder_renamed_while_it_is_walked_loses_nothing(
             (root / "notes" / "deep").rename(root / "notes" / "moved")
         return False
 
-    plan_sync(job, should_stop=rename_once)
+    SyncKind().list_items(job, should_stop=rename_once)
     job.refresh_from_db()
     assert run_job_slice(job.pk)
     assert outcomes(job)["deep"] == ("failed", "No such file or directory")

@@ -14,7 +14,6 @@ from corpus.ingestion.submission import Attributes
 from corpus.invariants import find_violations
 from corpus.jobs.kinds.edit_job import start_tagging
 from corpus.jobs.run import run_job_slice
-from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Chunk, Collection, Document, Rule
 from corpus.rules import (
     RuleSubject,
@@ -31,6 +30,7 @@ from corpus.rules import (
 from corpus.rules.conditions import validate_rule
 from corpus.tags import change_tags
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_file, ingest_text
+from tests.support.sync_tree import sync_tree
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
 

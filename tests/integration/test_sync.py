@@ -9,9 +9,9 @@ import pytest
 from corpus.errors import BackendError, OriginalChanged
 from corpus.ingestion.original_files import read_original
 from corpus.invariants import find_violations
-from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Chunk, Collection, Document, Job
 from tests.support.documents import BAKERY, LIGHTHOUSE, long_text
+from tests.support.sync_tree import sync_tree
 
 pytestmark = pytest.mark.django_db
 

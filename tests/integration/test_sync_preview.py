@@ -8,10 +8,10 @@ import pytest
 
 from corpus.ingestion.file_sync import SyncOptions
 from corpus.jobs.sync_preview import SyncPreview
-from corpus.jobs.sync_tree import sync_tree
 from corpus.models import Collection, Document, Job
 from tests.support.database import fingerprint
 from tests.support.documents import BAKERY, LIGHTHOUSE, long_text
+from tests.support.sync_tree import sync_tree
 
 pytestmark = pytest.mark.django_db
 

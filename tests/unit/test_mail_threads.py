@@ -4,8 +4,13 @@ from typing import Any
 
 import pytest
 
-from corpus.sources.mail.heads import read_head
-from corpus.sources.mail.threads import MAX_MESSAGES, MessageHead, bare_subject, find_threads
+from corpus.sources.mail.threads import (
+    MAX_MESSAGES,
+    MessageHead,
+    bare_subject,
+    find_threads,
+    read_head,
+)
 
 
 def threads(*said: dict[str, Any]) -> list[str]:

@@ -1,21 +1,19 @@
 """Edit many documents: tag, untag, move, re-embed, delete."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import QuerySet
 
 from corpus.errors import BackendError, Conflict, PkbError
 from corpus.ingestion.file_scan import error_reason
 from corpus.ingestion.ingest import move_to_collection, reingest_document
 from corpus.ingestion.outcomes import ItemResult, Outcome
-from corpus.jobs.kinds.job_kind import JobKind
+from corpus.jobs.kinds.job_kind import JobKind, queue_documents
 from corpus.models import Collection, Document, Job, JobItem, Rule
-from corpus.queue import enqueue_job
 from corpus.rules import matching_documents, without_tags
 from corpus.tags import add_tags, remove_tags
 from corpus.user_quotas import check_job_quota
@@ -43,53 +41,45 @@ class EditKind(JobKind):
         document = own.filter(pk=str(item.document_id)).first()
         if document is None:
             return ItemResult(Outcome.REMOVED, str(item.document_id))
-        arguments = item.job.arguments
         try:
-            outcome = _ACTS[arguments["act"]](document, arguments)
+            outcome = _apply(document, item.job.arguments)
         except BackendError:
             raise
         except PkbError as exc:
             return ItemResult(Outcome.FAILED, str(document.pk), reason=error_reason(exc))
         return ItemResult(outcome, str(document.pk), document.chunk_count)
 
-    def documents(self, job: Job, items: "QuerySet[JobItem]") -> "QuerySet[Document]":
-        return Document.objects.none()
 
+def _apply(document: Document, arguments: Mapping[str, Any]) -> Outcome:
+    """Edit a document.
 
-def _tag(document: Document, arguments: Mapping[str, Any]) -> Outcome:
-    add_tags([document.pk], arguments["tags"])
-    return Outcome.CHANGED
-
-
-def _untag(document: Document, arguments: Mapping[str, Any]) -> Outcome:
-    remove_tags([document.pk], arguments["tags"])
-    return Outcome.CHANGED
-
-
-def _move(document: Document, arguments: Mapping[str, Any]) -> Outcome:
-    target = Collection.objects.find(arguments["collection"])
-    if target is None:
-        raise Conflict(f"The collection {arguments['collection']!r} was deleted.")
-    move_to_collection(document, target)
-    return Outcome.MOVED
-
-
-def _reembed(document: Document, arguments: Mapping[str, Any]) -> Outcome:
-    if not document.content_sha256:
-        raise Conflict("The document was never read. Upload it again.")
-    reingest_document(document)
-    return Outcome.EMBEDDED
-
-
-def _delete(document: Document, arguments: Mapping[str, Any]) -> Outcome:
-    with transaction.atomic():
-        Document.objects.filter(pk=document.pk).only("pk", "collection").delete()
-    return Outcome.REMOVED
-
-
-_ACTS: Mapping[str, Callable[[Document, Mapping[str, Any]], Outcome]] = {
-    Act.TAG: _tag, Act.UNTAG: _untag, Act.MOVE: _move, Act.REEMBED: _reembed, Act.DELETE: _delete,
-}  # fmt: skip
+    Raises:
+        Conflict: The target collection was deleted, or the document has no text.
+        PkbError: As ``move_to_collection`` and ``reingest_document``.
+    """
+    match arguments["act"]:
+        case Act.TAG:
+            add_tags([document.pk], arguments["tags"])
+            return Outcome.CHANGED
+        case Act.UNTAG:
+            remove_tags([document.pk], arguments["tags"])
+            return Outcome.CHANGED
+        case Act.MOVE:
+            target = Collection.objects.find(arguments["collection"])
+            if target is None:
+                raise Conflict(f"The collection {arguments['collection']!r} was deleted.")
+            move_to_collection(document, target)
+            return Outcome.MOVED
+        case Act.REEMBED:
+            if not document.content_sha256:
+                raise Conflict("The document was never read. Upload it again.")
+            reingest_document(document)
+            return Outcome.EMBEDDED
+        case Act.DELETE:
+            with transaction.atomic():
+                Document.objects.filter(pk=document.pk).only("pk", "collection").delete()
+            return Outcome.REMOVED
+    raise ValueError(arguments["act"])
 
 
 @transaction.atomic
@@ -110,28 +100,17 @@ def start_edit(
     if collection:
         Collection.objects.get_named(collection)
     by_collection: defaultdict[int, list[UUID]] = defaultdict(list)
-    found = Document.objects.filter(pk__in=list(documents)).order_by("pk")
-    for key, collection_id in found.values_list("pk", "collection_id"):
-        by_collection[collection_id].append(key)
-    return [_queue(collection_id, keys, arguments) for collection_id, keys in by_collection.items()]
+    rows = Document.objects.filter(pk__in=list(documents)).order_by("pk")
+    for document_id, collection_id in rows.values_list("pk", "collection_id"):
+        by_collection[collection_id].append(document_id)
+    jobs = []
+    for collection_id, document_ids in by_collection.items():
+        check_job_quota()
+        jobs.append(queue_documents(Job.Kind.EDIT, collection_id, document_ids, arguments))
+    return jobs
 
 
 def start_tagging(rule: Rule) -> list[Job]:
-    """Make the jobs that put a rule's tags on what is there and lacks one."""
-    found = without_tags(matching_documents(rule), rule.tags).values_list("pk", flat=True)
-    return start_edit(found, Act.TAG, tags=rule.tags)
-
-
-def _queue(collection_id: int, keys: list[UUID], arguments: Mapping[str, Any]) -> Job:
-    check_job_quota()
-    job = Job.objects.create(
-        kind=Job.Kind.EDIT,
-        collection_id=collection_id,
-        arguments=arguments,
-        total=len(keys),
-        is_listed=True,
-    )
-    items = [JobItem.of_document(key, job=job) for key in keys]
-    JobItem.objects.bulk_create(items, batch_size=1_000)
-    enqueue_job(job.pk)
-    return job
+    """Create the jobs that tag the stored documents that match a rule and lack one of its tags."""
+    untagged = without_tags(matching_documents(rule), rule.tags).values_list("pk", flat=True)
+    return start_edit(untagged, Act.TAG, tags=rule.tags)

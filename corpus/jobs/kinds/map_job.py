@@ -2,13 +2,12 @@
 
 import numpy as np
 from django.db import transaction
-from django.db.models import QuerySet
 from django.utils import timezone
 from numpy.typing import NDArray
 
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.jobs.kinds.job_kind import JobKind
-from corpus.models import Collection, CollectionMap, Document, Embedding, Job, JobItem
+from corpus.models import Collection, CollectionMap, Embedding, Job, JobItem
 from corpus.queue import enqueue_job
 from corpus.user_quotas import check_job_quota
 
@@ -27,9 +26,6 @@ class MapKind(JobKind):
     def run(self, item: JobItem) -> ItemResult:
         draw_map(item.job.collection)
         return ItemResult(Outcome.DRAWN)
-
-    def documents(self, job: Job, items: "QuerySet[JobItem]") -> "QuerySet[Document]":
-        return Document.objects.none()
 
 
 @transaction.atomic

@@ -5,25 +5,19 @@ old vectors stay for one rollback. New documents are embedded by the current mod
 queues a job for the missing vectors, and until then word search finds these documents.
 """
 
-from collections.abc import Sequence
-from uuid import UUID
-
 from django.db import transaction
-from django.db.models import QuerySet
 
 from corpus.embedders import Embedder, embedders, get_embedder
 from corpus.errors import InvalidInput, ModelNotReady
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.vectors import add_missing_vectors
-from corpus.jobs.kinds.job_kind import JobKind
+from corpus.jobs.kinds.job_kind import JobKind, queue_documents
 from corpus.models import Collection, Document, Embedding, Job, JobItem
-from corpus.queue import enqueue_job
 from corpus.vector_index import ensure_vector_index
 
 # Documents may be added between the last check and the lock; each round has fewer.
 ROUNDS = 10
 # Rows of one statement.
-ITEMS_AT_A_TIME = 1_000
 EMBEDDINGS_AT_A_TIME = 5_000
 
 
@@ -38,9 +32,6 @@ class ReembedKind(JobKind):
             return ItemResult(Outcome.REMOVED, str(item.document_id))
         count = add_missing_vectors(document, model=item.job.arguments["model"])
         return ItemResult(Outcome.EMBEDDED, str(document.pk), encoded_count=count)
-
-    def documents(self, job: Job, items: "QuerySet[JobItem]") -> "QuerySet[Document]":
-        return Document.objects.none()
 
 
 def start_reembed(collection: Collection, model: str) -> Job | None:
@@ -60,10 +51,14 @@ def start_reembed(collection: Collection, model: str) -> Job | None:
     with transaction.atomic():
         Collection.objects.select_for_update(no_key=True).get(pk=collection.pk)
         jobs = Job.objects.unfinished().filter(kind=Job.Kind.REEMBED, collection=collection)
-        begun = jobs.filter(arguments__model=model).first()
-        if begun is not None:
-            return begun
-        return _make_job(collection, model)
+        unfinished = jobs.filter(arguments__model=model).first()
+        if unfinished is not None:
+            return unfinished
+        lacking = collection.documents.lacking_vectors(model).order_by("pk")
+        document_ids = list(lacking.values_list("pk", flat=True))
+        if not document_ids:
+            return None
+        return queue_documents(Job.Kind.REEMBED, collection.pk, document_ids, {"model": model})
 
 
 def _embedder(model: str) -> Embedder:
@@ -75,27 +70,6 @@ def _embedder(model: str) -> Embedder:
     if embedder.name != model:
         raise InvalidInput(f"{model!r} is called {embedder.name!r}.", field="model")
     return embedder
-
-
-def _make_job(collection: Collection, model: str) -> Job | None:
-    lacking = (
-        collection.documents.lacking_vectors(model).order_by("pk").values_list("pk", flat=True)
-    )
-    return _queue(Job.Kind.REEMBED, collection, list(lacking), model=model)
-
-
-def _queue(
-    kind: Job.Kind, collection: Collection, keys: Sequence[UUID], **arguments: str
-) -> Job | None:
-    if not keys:
-        return None
-    job = Job.objects.create(
-        kind=kind, collection=collection, arguments=arguments, total=len(keys), is_listed=True
-    )
-    items = (JobItem.of_document(key, job=job) for key in keys)
-    JobItem.objects.bulk_create(items, batch_size=ITEMS_AT_A_TIME)
-    enqueue_job(job.pk)
-    return job
 
 
 def count_lacking(collection: Collection, model: str) -> int:
@@ -178,21 +152,21 @@ def queue_lacking(collection: Collection) -> Job | None:
         The job; None if no vector is missing.
     """
     lacking = collection.documents.lacking_vectors(collection.embedding_model)
-    keys = list(lacking.filter(status=Document.Status.COMPLETED).values_list("pk", flat=True))
-    collection.documents.filter(pk__in=keys).update(status=Document.Status.PROCESSING)
-    return _queue(Job.Kind.EMBED, collection, keys)
+    completed = lacking.filter(status=Document.Status.COMPLETED)
+    document_ids = list(completed.values_list("pk", flat=True))
+    collection.documents.filter(pk__in=document_ids).update(status=Document.Status.PROCESSING)
+    if not document_ids:
+        return None
+    return queue_documents(Job.Kind.EMBED, collection.pk, document_ids, {})
 
 
 def _delete_unused_vectors(collection_id: int) -> None:
     """Delete the vectors of models other than the current, the previous and pending ones."""
     collection = Collection.objects.get(pk=collection_id)
-    kept = {collection.embedding_model, collection.previous_model}
-    kept |= set(
-        Job.objects.unfinished()
-        .filter(kind=Job.Kind.REEMBED, collection=collection)
-        .values_list("arguments__model", flat=True)
-    )
-    others = Embedding.objects.filter(collection=collection).exclude(model__in=kept)
+    jobs = Job.objects.unfinished().filter(kind=Job.Kind.REEMBED, collection=collection)
+    pending = jobs.values_list("arguments__model", flat=True)
+    models = {collection.embedding_model, collection.previous_model, *pending}
+    others = Embedding.objects.filter(collection=collection).exclude(model__in=models)
     keys = others.values_list("pk", flat=True)
-    while some := list(keys[:EMBEDDINGS_AT_A_TIME]):
-        Embedding.objects.filter(pk__in=some).delete()
+    while batch := list(keys[:EMBEDDINGS_AT_A_TIME]):
+        Embedding.objects.filter(pk__in=batch).delete()

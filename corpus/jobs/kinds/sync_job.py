@@ -5,11 +5,10 @@ New and changed files become pending items; items of unchanged files have ended 
 
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
@@ -17,6 +16,7 @@ from django.db.models import QuerySet, Value
 from django.db.models.functions import MD5
 
 from corpus.errors import CollectionNotFound, PkbError
+from corpus.ingestion.decisions import Action, Known, decide, failed_result
 from corpus.ingestion.file_scan import (
     FileStillChanging,
     FoundFile,
@@ -26,65 +26,74 @@ from corpus.ingestion.file_scan import (
     rejection_reason,
 )
 from corpus.ingestion.file_selection import count_kinds
-from corpus.ingestion.file_sync import (
-    GONE,
-    SyncOptions,
-    failed_result,
-    ingest_fingerprint,
-    known_result,
-    sync_file,
-)
+from corpus.ingestion.file_sync import GONE, FileSync, SyncOptions, ingest_fingerprint
 from corpus.ingestion.includes import read_with_includes
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import mark_failed, new_placeholder
-from corpus.jobs.kinds.items import count_listed, new_item, remove_document
-from corpus.jobs.kinds.job_kind import JobKind
+from corpus.jobs.kinds.job_kind import start_job
+from corpus.jobs.kinds.mirror_job import MAX_STARTS, MirrorKind, Planned, Vanished
 from corpus.models import Collection, Document, Installation, Job, JobItem
-from corpus.queue import enqueue_job
 from corpus.roots.allowed import is_allowed
 from corpus.roots.file_systems import filter_unmounted
 from corpus.roots.safe_open import OUTSIDE, is_folder, read_mode
 from corpus.roots.shown_paths import shown_path
-from corpus.user_quotas import check_job_quota
+from corpus.sources.source import Entry
 
 # The kind of waiting files in the counts of skipped files.
 BEING_WRITTEN = "being written"
-# Attempts to list the files.
-MAX_STARTS = 5
+_FORBIDDEN = "Its folder is not allowed any more."
 
 
-class SyncKind(JobKind):
+class SyncKind(MirrorKind):
     """An item is a file."""
-
-    stage = Job.Stage.INGESTING
 
     def refuse(self, job: Job) -> str:
         """Return why a sync must not start, such as a missing folder, which may be unmounted."""
         options = SyncOptions.from_json(job.arguments)
         if not all(path.is_relative_to(options.root or "/") for path in options.named):
             return OUTSIDE
-        missing = [path for path in options.named if not _is_there(path, options)]
-        if missing:
-            return f"There is no {shown_path(str(missing[0]))}."
+        for path in options.named:
+            mode = _mode(path, root=options.allowed_root or path.parent)
+            if not _may_read(options) or mode is None or stat.S_ISLNK(mode):
+                return f"There is no {shown_path(str(path))}."
         if job.start_count > MAX_STARTS:
             return "Listing the files was broken off again and again."
-        return _reason_to_keep_all(options, collection_id=job.collection_id)
+        for folder in options.guarded_folders:
+            below = Document.objects.filter(collection_id=job.collection_id).below(folder.as_uri())
+            count = below.exclude(file_path="").count()
+            if count and is_empty_folder(folder, root=options.allowed_root or folder):
+                return (
+                    f"{shown_path(str(folder))} is empty, as a folder is that is not mounted: its"
+                    f" documents ({count}) stay. If it was emptied on purpose, sync it once by"
+                    " hand."
+                )
+        return ""
 
-    def list_items(self, job: Job, *, should_stop: Callable[[], bool]) -> None:
-        plan_sync(job, should_stop=should_stop)
+    def plan(self, job: Job) -> Iterator[list[Planned]]:
+        options = SyncOptions.from_json(job.arguments)
+        skipped: Counter[str] = Counter()
+        written = 0
+        files = find_files(
+            options.named, root=options.allowed_root, selection=options.selection, skipped=skipped
+        )
+        while batch := [inspect_file(each, options) for each in islice(files, options.batch_size)]:
+            yield _plan_batch(job, options, [each for each in batch if not each.is_written])
+            written += sum(each.is_written for each in batch)
+        counts = {**count_kinds(skipped), **({BEING_WRITTEN: written} if written else {})}
+        Job.objects.filter(pk=job.pk).update(skipped=counts)
 
     def run(self, item: JobItem) -> ItemResult:
         options = SyncOptions.from_json(item.job.arguments)
         if not _may_read(options):
             self.give_up(item, _FORBIDDEN)
             return ItemResult(Outcome.FAILED, reason=_FORBIDDEN)
+        sync = FileSync(
+            item.job.collection,
+            options,
+            on_embedding=lambda: JobItem.objects.reached(item.pk, JobItem.Stage.EMBEDDING),
+        )
         try:
-            return sync_file(
-                Path(item.path),
-                collection=item.job.collection,
-                options=options,
-                on_embedding=lambda: JobItem.objects.reached(item.pk, JobItem.Stage.EMBEDDING),
-            )
+            return sync.sync(Path(item.path))
         except CollectionNotFound:
             raise
         except (PkbError, OSError) as exc:
@@ -103,8 +112,15 @@ class SyncKind(JobKind):
             collection_id=job.collection_id, file_path__in=items.values("path")
         )
 
-    def finish(self, job: Job) -> None:
-        delete_vanished(job)
+    def find_vanished(self, job: Job) -> Iterator[Vanished]:
+        options = SyncOptions.from_json(job.arguments)
+        for vanished in find_deleted_files(options, collection_id=job.collection_id):
+            path = Path(vanished.name)
+            # If the job listed it, or failed to list a folder above it, it vanished meanwhile,
+            # perhaps by a rename: the next sync handles it.
+            keys = [MD5(Value(str(each))) for each in (path, *path.parents)]
+            if not job.items.alias(hashed=MD5("key")).filter(hashed__in=keys).exists():
+                yield vanished
 
 
 @transaction.atomic
@@ -117,19 +133,7 @@ def start_sync(collection: Collection, options: SyncOptions, *, background: bool
     """
     if background:
         Installation.objects.require_files_here()
-        check_job_quota()
-    job = Job.objects.create(
-        kind=Job.Kind.SYNC,
-        collection=collection,
-        arguments=options.to_json(),
-        is_background=background,
-    )
-    if background:
-        enqueue_job(job.pk)
-    return job
-
-
-_FORBIDDEN = "Its folder is not allowed any more."
+    return start_job(Job.Kind.SYNC, collection.pk, options.to_json(), background=background)
 
 
 def _may_read(options: SyncOptions) -> bool:
@@ -137,232 +141,101 @@ def _may_read(options: SyncOptions) -> bool:
     return root is None or is_allowed(root)
 
 
-def _is_there(path: Path, options: SyncOptions) -> bool:
-    if not _may_read(options):
-        return False
+def _mode(path: Path, *, root: Path) -> int | None:
+    """Return the mode of a file: None if it is missing, 0 if that cannot be read."""
     try:
-        mode = read_mode(path, root=options.allowed_root or path.parent)
+        return read_mode(path, root=root)
     except GONE:
-        return False
+        return None
     except OSError:
-        # Not permitted.
-        return True
-    return not stat.S_ISLNK(mode)
-
-
-def _reason_to_keep_all(options: SyncOptions, *, collection_id: int) -> str:
-    """Return why documents of missing files stay; empty if they are deleted."""
-    for folder in _protected_folders(options):
-        below = Document.objects.filter(collection_id=collection_id).below(folder.as_uri())
-        if (count := below.exclude(file_path="").count()) and _is_empty(folder, options):
-            return (
-                f"{shown_path(str(folder))} is empty, as a folder is that is not mounted: its"
-                f" documents ({count}) stay. If it was emptied on purpose, sync it once by hand."
-            )
-    return ""
-
-
-def _protected_folders(options: SyncOptions) -> list[Path]:
-    return options.named if options.mirror and options.quiet_s else []
-
-
-def _is_empty(folder: Path, options: SyncOptions) -> bool:
-    return is_empty_folder(folder, root=options.allowed_root or folder)
+        return 0
 
 
 @dataclass(frozen=True, slots=True)
-class ListedFile:
-    """A file with its hash, or a file or folder that cannot be read.
+class ListedFile(Entry):
+    """A file with its hash as version, or a file or folder that cannot be read.
 
     Attributes:
         has_document: Whether its failure is stored as a document.
         is_written: It is still being written and waits for the next sync.
     """
 
-    path: Path
-    file_hash: str = ""
+    path: Path = Path()
     size_bytes: int = 0
-    failure: ItemResult | None = None
     has_document: bool = True
     is_written: bool = False
 
 
-def plan_sync(job: Job, *, should_stop: Callable[[], bool]) -> None:
-    """Create an item for every file, and a pending document for every new one.
-
-    May be interrupted and started again.
-    """
-    options = SyncOptions.from_json(job.arguments)
-    skipped: Counter[str] = Counter()
-    written = 0
-    files = find_files(
-        options.named, root=options.allowed_root, selection=options.selection, skipped=skipped
-    )
-    while not should_stop():
-        batch = [inspect_file(found, options) for found in islice(files, options.batch_size)]
-        _plan_batch(job, options, [listed for listed in batch if not listed.is_written])
-        written += sum(listed.is_written for listed in batch)
-        if len(batch) < options.batch_size:
-            break
-    else:
-        return
-    waiting = {BEING_WRITTEN: written} if written else {}
-    Job.objects.filter(pk=job.pk).update(
-        is_listed=True, skipped={**count_kinds(skipped), **waiting}
-    )
-
-
-def inspect_file(found: FoundFile, options: SyncOptions) -> ListedFile:
+def inspect_file(file: FoundFile, options: SyncOptions) -> ListedFile:
     """Read and hash a file."""
-    path = printable(found.path)
-    if found.error is not None:
-        return ListedFile(path, failure=failed_result(found.error), has_document=False)
+    path = printable(file.path)
+    uri = path.as_uri()
+    if file.error is not None:
+        return ListedFile(uri, "", file.error, path, has_document=False)
     try:
         # Only the hash is returned: the bytes of a batch could fill the memory.
-        file = read_with_includes(
-            found.path,
-            root=options.root_of(found.path),
+        content = read_with_includes(
+            file.path,
+            root=options.root_of(file.path),
             max_bytes=settings.PKB_MAX_FILE_BYTES,
             quiet_s=options.quiet_s,
         )
     except FileStillChanging:
-        return ListedFile(path, is_written=True)
+        return ListedFile(uri, "", None, path, is_written=True)
     except (PkbError, OSError) as exc:
-        has_document = not isinstance(exc, GONE) and not rejection_reason(found.path)
-        return ListedFile(path, failure=failed_result(exc), has_document=has_document)
-    return ListedFile(file.path, file.file_hash, len(file.content))
+        has_document = not isinstance(exc, GONE) and not rejection_reason(file.path)
+        return ListedFile(uri, "", exc, path, has_document=has_document)
+    return ListedFile(uri, content.file_hash, None, path, len(content.content))
 
 
-@transaction.atomic
-def _plan_batch(job: Job, options: SyncOptions, batch: list[ListedFile]) -> None:
-    locked = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
-    by_path = {str(listed.path): listed for listed in batch}
-    # Already listed before an interruption.
-    for path in locked.items.filter(path__in=by_path).values_list("path", flat=True):
-        del by_path[path]
-    fresh = list(by_path.values())
-    known = known_documents(job.collection_id, fresh)
+def _plan_batch(job: Job, options: SyncOptions, batch: list[ListedFile]) -> list[Planned]:
+    known = known_documents(job.collection_id, batch)
+    new_hashes = [listed.version for listed in batch if listed.uri not in known]
+    twins = Document.objects.of_file(*new_hashes, collection_id=job.collection_id)
+    stored_hashes = set(twins.values_list("file_hash", flat=True))
     fingerprint = ingest_fingerprint(job.collection, tags=options.tags)
-    items = [
-        _item(job, listed, None if options.force else known.get(listed.path.as_uri()), fingerprint)
-        for listed in fresh
-    ]
-    if not job.is_background:
-        _copy_attempts(job, items)
-    JobItem.objects.bulk_create(items)
-    _show_new(job, options, [listed for listed in fresh if listed.path.as_uri() not in known])
-    for listed in fresh:
-        if listed.failure and listed.has_document:
-            mark_failed(
-                listed.path,
-                collection_id=job.collection_id,
-                source=options.source,
-                reason=listed.failure.reason,
-            )
-    count_listed(locked, items)
-
-
-def known_documents(collection_id: int, batch: Iterable[ListedFile]) -> dict[str, Document]:
-    """Return the documents of the files, by URI."""
-    rows = Document.objects.filter(
-        collection_id=collection_id, source_uri__in=[listed.path.as_uri() for listed in batch]
-    )
-    shown = rows.only(
-        "source_uri",
-        "file_hash",
-        "settings_sha256",
-        "status",
-        "error",
-        "chunk_count",
-        "content_sha256",
-    )
-    return {row.source_uri: row for row in shown}
-
-
-def _item(job: Job, listed: ListedFile, known: Document | None, fingerprint: str) -> JobItem:
-    result = listed.failure or known_result(listed.file_hash, known, fingerprint)
-    return new_item(str(listed.path), result, job=job, document_id=known.pk if known else None)
-
-
-def _copy_attempts(job: Job, items: list[JobItem]) -> None:
-    """Copy attempts from the last cancelled command, so that killer files are quarantined."""
-    again = Job.objects.filter(
-        collection_id=job.collection_id,
-        arguments=job.arguments,
-        is_background=False,
-        status=Job.Status.CANCELLED,
-    )
-    before = again.order_by("-created_at").first()
-    if before is None:
-        return
-    begun = before.items.pending().filter(path__in=[item.path for item in items], attempts__gt=0)
-    attempts = dict(begun.values_list("path", "attempts"))
-    for item in items:
-        item.attempts = attempts.get(item.path, 0)
-
-
-def _show_new(job: Job, options: SyncOptions, new: list[ListedFile]) -> None:
-    """Create pending documents, except for files whose content another document has."""
-    hashes = [listed.file_hash for listed in new]
-    same = Document.objects.of_file(*hashes, collection_id=job.collection_id)
-    there = set(same.values_list("file_hash", flat=True))
-    pending = [
-        new_placeholder(
-            listed.path,
-            collection_id=job.collection_id,
-            source=options.source,
-            size_bytes=listed.size_bytes,
+    planned = []
+    for listed in batch:
+        decision = decide(
+            listed, known.get(listed.uri), fingerprint=fingerprint, force=options.force
         )
-        for listed in new
-        if not listed.failure and listed.file_hash not in there
-    ]
-    Document.objects.bulk_create(pending, ignore_conflicts=True)
+        placeholder = new_placeholder(
+            listed.path, collection_id=job.collection_id, source=options.source
+        )
+        is_shown = listed.uri not in known and listed.version not in stored_hashes
+        if decision.action == Action.FAIL:
+            is_shown = listed.has_document
+            placeholder.status, placeholder.error = Document.Status.FAILED, decision.result.reason
+        placeholder.size_bytes = listed.size_bytes
+        planned.append(Planned(str(listed.path), decision, placeholder if is_shown else None))
+    return planned
 
 
-def delete_vanished(job: Job) -> None:
-    """Delete the documents of files that are missing in the synced folder."""
-    options = SyncOptions.from_json(job.arguments)
-    for pk, path in find_deleted_files(options, collection_id=job.collection_id):
-        _remove(job, pk, path)
+def known_documents(collection_id: int, batch: Iterable[ListedFile]) -> dict[str, Known]:
+    """Return what is known of the files, by URI."""
+    rows = Document.objects.filter(
+        collection_id=collection_id, source_uri__in=[listed.uri for listed in batch]
+    )
+    columns = (
+        "source_uri", "file_hash", "settings_sha256", "status", "error", "chunk_count",
+        "content_sha256",
+    )  # fmt: skip
+    return {row.source_uri: Known.of(row) for row in rows.only(*columns)}
 
 
-def find_deleted_files(options: SyncOptions, *, collection_id: int) -> Iterator[tuple[UUID, str]]:
-    """Yield documents, with their paths, whose files are missing in the synced folder."""
+def find_deleted_files(options: SyncOptions, *, collection_id: int) -> Iterator[Vanished]:
+    """Yield the documents whose files are missing in the synced folder, with their paths."""
     for folder in options.named if options.mirror else []:
         root = options.allowed_root or folder
         below = Document.objects.filter(collection_id=collection_id).below(folder.as_uri())
-        for pk, path in list(below.exclude(file_path="").values_list("pk", "file_path")):
+        rows = below.exclude(file_path="").values_list("pk", "source_uri", "file_path")
+        for vanished in list(rows):
+            path = Path(vanished[2])
             # Each file is checked again now: an unreadable file is not missing.
-            if not is_folder(folder, root=root) or not _is_gone(Path(path), root=root):
+            if not is_folder(folder, root=root) or _mode(path, root=root) is not None:
                 continue
             # Emptied or unmounted since the files were listed.
-            if folder in _protected_folders(options) and _is_empty(folder, options):
+            if folder in options.guarded_folders and is_empty_folder(folder, root=root):
                 return
-            if not any(
-                Path(path).is_relative_to(each) for each in filter_unmounted(options.mounts)
-            ):
-                yield pk, path
-
-
-def _is_gone(path: Path, *, root: Path) -> bool:
-    try:
-        read_mode(path, root=root)
-    except GONE:
-        return True
-    except OSError:
-        return False
-    return False
-
-
-@transaction.atomic
-def _remove(job: Job, document_id: UUID, path: str) -> None:
-    # It vanished during the listing, perhaps by a rename: the next sync handles it.
-    if _has_seen(job, Path(path)):
-        return
-    remove_document(job, document_id, path, file_path=path)
-
-
-def _has_seen(job: Job, path: Path) -> bool:
-    """Return whether the job listed the file, or failed to list a folder above it."""
-    keys = [MD5(Value(str(each))) for each in (path, *path.parents)]
-    return job.items.alias(hashed=MD5("key")).filter(hashed__in=keys).exists()
+            if not any(path.is_relative_to(each) for each in filter_unmounted(options.mounts)):
+                yield Vanished(*vanished)

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from corpus.errors import PkbError
-from corpus.ingestion.file_sync import failed_result
+from corpus.ingestion.decisions import failed_result
 from corpus.management.commands._job_run import run_job_here
 from corpus.management.commands._report import Report
 from corpus.models import Collection, Job

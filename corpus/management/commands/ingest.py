@@ -10,10 +10,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import DuplicateDocument, PkbError
+from corpus.ingestion.decisions import failed_result
 from corpus.ingestion.document_writer import StoredDocument
 from corpus.ingestion.file_scan import find_files
 from corpus.ingestion.file_selection import count_kinds, skipped_message
-from corpus.ingestion.file_sync import SyncOptions, failed_result
+from corpus.ingestion.file_sync import SyncOptions
 from corpus.ingestion.ingest import ingest_submission
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.submission import Attributes, Submission

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from corpus.errors import SourceUnavailable
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.source_sync import documents_of
-from corpus.jobs.kinds.source_job import find_source, list_versions, open_source, plan_entries
+from corpus.jobs.kinds.source_job import find_source, list_entries, open_source, plan_entries
 from corpus.jobs.leases import job_lock
 from corpus.jobs.states import cancel_abandoned_jobs
 from corpus.management.commands._job_run import Interruption, run_job_here
@@ -87,12 +87,12 @@ def _preview_results(
     """Yield each entry, and each document to delete, with its expected result."""
     collection = collection_of(found)
     with closing(open_source(found)) as source:
-        versions = list_versions(source)
-    planned = plan_entries(found, collection, versions, may_be_empty=may_be_empty)
-    for uri, document_id, result in planned:
-        unread = ItemResult(Outcome.REPLACED if document_id else Outcome.ADDED)
-        yield uri, result or unread
+        entries = list_entries(source)
+    for planned in plan_entries(found, collection, entries, may_be_empty=may_be_empty):
+        result = planned.decision.result
+        is_read = planned.decision.needs_content
+        yield planned.name, ItemResult(result.outcome) if is_read else result
     gone = documents_of(found.name, collection_id=collection.pk)
     for pk, uri, marks in gone.values_list("pk", "source_uri", "metadata__mirror"):
-        if marks.get("entry") not in versions:
+        if marks.get("entry") not in entries:
             yield uri, ItemResult(Outcome.REMOVED, str(pk))

@@ -67,5 +67,5 @@ class MailSource:
 
 
 def _version(thread: list[MessageHead]) -> str:
-    said = "\n".join(f"{head.key} {head.version}" for head in thread)
-    return sha256(said.encode()).hexdigest()
+    content = "\n".join(f"{head.key} {head.version}" for head in thread)
+    return sha256(content.encode()).hexdigest()

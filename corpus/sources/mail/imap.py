@@ -20,8 +20,7 @@ from pydantic import Field
 
 from corpus.errors import SourceUnavailable
 from corpus.sources.mail.folder import MailSource
-from corpus.sources.mail.heads import read_head
-from corpus.sources.mail.threads import MessageHead
+from corpus.sources.mail.threads import MessageHead, read_head
 from corpus.sources.source_settings import SourceSettings
 
 # Timeout of one step of the connection.
@@ -74,13 +73,13 @@ class ImapFolder:
                 raise SourceUnavailable(
                     f"{self._settings.name}: its messages were renumbered. Sync again."
                 )
-            found = _fetch(mailbox, [head.version], "(UID BODY.PEEK[])")
+            messages = _fetch(mailbox, [head.version], "(UID BODY.PEEK[])")
         except (ImapToolsError, imaplib.IMAP4.error, OSError) as exc:
             raise self._unavailable(exc) from None
-        if head.version not in found:
+        if head.version not in messages:
             message = f"{self._settings.name}: the message is missing or cannot be fetched."
             raise SourceUnavailable(message)
-        return found[head.version][1]
+        return messages[head.version][1]
 
     def close(self) -> None:
         mailbox, self._mailbox = self._mailbox, None
@@ -95,11 +94,11 @@ class ImapFolder:
         uids = sorted(mailbox.uids("ALL", charset=None), key=int)
         for start in range(0, len(uids), _BATCH_SIZE):
             batch = uids[start : start + _BATCH_SIZE]
-            found = _fetch(mailbox, batch, _HEAD)
+            messages = _fetch(mailbox, batch, _HEAD)
             for uid in batch:
                 # A message whose headers the server omits still exists.
-                stated, head = found.get(uid, (b"", b""))
-                size = _SIZE.search(stated)
+                attributes, head = messages.get(uid, (b"", b""))
+                size = _SIZE.search(attributes)
                 yield read_head(
                     head,
                     key=f"{self._prefix}{uid}",
@@ -135,23 +134,23 @@ class ImapFolder:
             raise SourceUnavailable(message) from None
 
     def _connect(self) -> BaseMailBox:
-        wanted = self._settings
-        at: dict[str, Any] = {"host": wanted.host, "timeout": STEP_S}
-        at["port"] = wanted.port or _PORTS[wanted.security]
-        if wanted.security == "none":
-            return MailBoxUnencrypted(**at)
+        settings = self._settings
+        arguments: dict[str, Any] = {"host": settings.host, "timeout": STEP_S}
+        arguments["port"] = settings.port or _PORTS[settings.security]
+        if settings.security == "none":
+            return MailBoxUnencrypted(**arguments)
         context = ssl.create_default_context()
-        kind = MailBox if wanted.security == "tls" else MailBoxStartTls
-        return kind(**at, ssl_context=context)
+        kind = MailBox if settings.security == "tls" else MailBoxStartTls
+        return kind(**arguments, ssl_context=context)
 
     def _unavailable(self, error: Exception) -> SourceUnavailable:
         # The server's text may quote the command and so the password; the error type is enough.
         self.close()
-        told = next(
+        reason = next(
             (words for kind, words in _TOLD if isinstance(error, kind)),
             f"it cannot be reached: {type(error).__name__}",
         )
-        return SourceUnavailable(f"{self._settings.name}: {told}.")
+        return SourceUnavailable(f"{self._settings.name}: {reason}.")
 
 
 _TOLD: tuple[tuple[type[Exception], str], ...] = (
@@ -167,13 +166,13 @@ def _fetch(
     status, answer = mailbox.client.uid("FETCH", ",".join(uids), wanted)
     if status != "OK":
         raise imaplib.IMAP4.error(status)
-    found = {}
+    messages = {}
     for position, item in enumerate(answer):
         if not isinstance(item, tuple):
             continue
         after = answer[position + 1] if position + 1 < len(answer) else b""
         # Attributes may also follow the bytes.
-        stated = item[0] + b" " + (after if isinstance(after, bytes) else b"")
-        if uid := _UID.search(stated):
-            found[uid[1].decode()] = (stated, item[1])
-    return found
+        attributes = item[0] + b" " + (after if isinstance(after, bytes) else b"")
+        if uid := _UID.search(attributes):
+            messages[uid[1].decode()] = (attributes, item[1])
+    return messages

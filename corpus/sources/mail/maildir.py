@@ -11,8 +11,7 @@ from pydantic import Field
 
 from corpus.errors import SourceUnavailable
 from corpus.sources.mail.folder import MailSource
-from corpus.sources.mail.heads import MAX_HEAD_BYTES, read_head
-from corpus.sources.mail.threads import MessageHead
+from corpus.sources.mail.threads import MAX_HEAD_BYTES, MessageHead, read_head
 from corpus.sources.source_settings import SourceSettings
 
 # Flags follow it in a name, and change.
@@ -44,24 +43,24 @@ class Maildir:
     def list_heads(self) -> Iterator[MessageHead]:
         self._find()
         for position, key in enumerate(sorted(self._paths)):
-            found = self._read(key, MAX_HEAD_BYTES)
-            if found is not None:
-                head, size = found
+            beginning = self._read(key, MAX_HEAD_BYTES)
+            if beginning is not None:
+                head, size = beginning
                 yield read_head(
                     head, key=key, version=str(size), position=position, size_bytes=size
                 )
 
     def read_message(self, head: MessageHead) -> bytes:
-        found = self._read(head.key, -1)
-        if found is None:
+        message = self._read(head.key, -1)
+        if message is None:
             raise SourceUnavailable(f"{self._name}: the message no longer exists.")
-        return found[0]
+        return message[0]
 
     def close(self) -> None:
         self._paths = {}
 
     def _find(self) -> None:
-        found: dict[str, Path] = {}
+        paths: dict[str, Path] = {}
         for folder in _FOLDERS:
             try:
                 with os.scandir(self._path / folder) as entries:
@@ -70,17 +69,17 @@ class Maildir:
                 raise self._unavailable(exc) from exc
             for name in sorted(name for name in names if not name.startswith(".")):
                 unique = name.partition(_FLAGS)[0].encode(errors="surrogateescape")
-                found[f"maildir:{self._name}#{quote(unique)}"] = self._path / folder / name
-        self._paths = found
+                paths[f"maildir:{self._name}#{quote(unique)}"] = self._path / folder / name
+        self._paths = paths
 
-    def _read(self, key: str, most: int) -> tuple[bytes, int] | None:
+    def _read(self, key: str, max_bytes: int) -> tuple[bytes, int] | None:
         """Return the beginning of a message and its size, or None if it is gone.
 
         A mail program that shows it renames it to set flags, so it is searched again.
         """
         for _ in range(2):
             try:
-                return _read_file(self._paths[key], most) if key in self._paths else None
+                return _read_file(self._paths[key], max_bytes) if key in self._paths else None
             except FileNotFoundError:
                 self._find()
             except OSError as exc:
@@ -91,11 +90,11 @@ class Maildir:
         return SourceUnavailable(f"{self._name}: {error.strerror or 'it cannot be read'}.")
 
 
-def _read_file(path: Path, most: int) -> tuple[bytes, int]:
-    """Return a regular file's first bytes, all where ``most`` is -1, and its size."""
+def _read_file(path: Path, max_bytes: int) -> tuple[bytes, int]:
+    """Return a regular file's first bytes, all where ``max_bytes`` is -1, and its size."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise FileNotFoundError(path)
-        return file.read(most), status.st_size
+        return file.read(max_bytes), status.st_size

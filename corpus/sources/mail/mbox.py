@@ -17,8 +17,7 @@ from pydantic import Field
 
 from corpus.errors import SourceUnavailable
 from corpus.sources.mail.folder import MailSource
-from corpus.sources.mail.heads import MAX_HEAD_BYTES, read_head
-from corpus.sources.mail.threads import MessageHead
+from corpus.sources.mail.threads import MAX_HEAD_BYTES, MessageHead, read_head
 from corpus.sources.source_settings import SourceSettings
 
 # Bytes read at once from an overlong line.
@@ -101,10 +100,10 @@ class Mbox:
 
     def _scan(self, file: BufferedReader) -> Iterator[MessageHead]:
         for position, (start, end, head, digest) in enumerate(_split(file)):
-            found = read_head(
+            message = read_head(
                 head, key="", version=digest, position=position, size_bytes=end - start
             )
-            name = quote(found.message_id, safe="@", errors="replace")
+            name = quote(message.message_id, safe="@", errors="replace")
             if not 0 < len(name) <= _MAX_NAME_CHARS:
                 name = f"sha256-{digest[:32]}"
             key = f"mbox:{self._name}#{name}"
@@ -113,7 +112,7 @@ class Mbox:
                 key = f"{key}-{digest[:16]}"
             if key not in self._spans:
                 self._spans[key] = (start, end)
-                yield replace(found, key=key)
+                yield replace(message, key=key)
 
 
 def _split(file: BufferedReader) -> Iterator[tuple[int, int, bytes, str]]:

@@ -50,14 +50,14 @@ class _Thread:
             return
         self._seen.add(body.digest())
         self.heads.append(message)
-        for number, found in enumerate(attachments(content)[:MAX_ATTACHMENTS], start=1):
-            self._attached_bytes += len(found.content)
+        for number, file in enumerate(attachments(content)[:MAX_ATTACHMENTS], start=1):
+            self._attached_bytes += len(file.content)
             if self._attached_bytes > MAX_ATTACHED_BYTES:
                 break
             self.attached_files[f"{head.key};part={number}"] = EntryFile(
-                found.content,
-                filename=found.filename,
-                media_type=found.media_type,
+                file.content,
+                filename=file.filename,
+                media_type=file.media_type,
                 metadata=_stated(message),
                 created_at=_sent_at(message),
             )
@@ -86,7 +86,7 @@ def read_thread(
         raise UnreadableFile("The message is too broken to be read.")
     first = thread.heads[0]
     senders = (_sender(message) for message in thread.heads)
-    stated = {
+    metadata = {
         **_stated(first),
         "senders": list(dict.fromkeys(filter(None, senders))),
         "message_count": len(thread.heads),
@@ -98,7 +98,7 @@ def read_thread(
         filename="thread.eml",
         media_type="message/rfc822",
         title=header_text(first, "Subject"),
-        metadata=stated,
+        metadata=metadata,
         created_at=min(moments, default=None),
         modified_at=max(moments, default=None),
     )
@@ -121,14 +121,14 @@ def _stated(message: Message) -> dict[str, Any]:
     """Return the searchable metadata: sender, date and subject."""
     sent_at = _sent_at(message)
     subject = header_text(message, "Subject")
-    stated = {
+    metadata = {
         "from": header_text(message, "From"),
         "sender": _sender(message),
         "date": sent_at.isoformat() if sent_at else "",
         "subject": subject,
         "thread": bare_subject(subject),
     }
-    return {name: value for name, value in stated.items() if value}
+    return {name: value for name, value in metadata.items() if value}
 
 
 def _sender(message: Message) -> str:
@@ -139,18 +139,18 @@ def _sender(message: Message) -> str:
 def _sent_at(message: Message) -> datetime | None:
     """Return the time of sending in UTC, so that texts sort by time."""
     try:
-        found = email.utils.parsedate_to_datetime(header_text(message, "Date"))
-        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+        moment = email.utils.parsedate_to_datetime(header_text(message, "Date"))
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (TypeError, ValueError, OverflowError):
         return None
 
 
 def _without_attachments(message: Message, content: bytes) -> bytes:
     """Return a message with empty attachments: they are separate documents."""
-    carried = [part for part in list_leaves(message) if is_attachment(part)]
-    if not carried:
+    attached = [part for part in list_leaves(message) if is_attachment(part)]
+    if not attached:
         return content
-    for part in carried:
+    for part in attached:
         part.set_type("application/octet-stream")
         part.set_payload("")
     try:
@@ -162,9 +162,9 @@ def _without_attachments(message: Message, content: bytes) -> bytes:
 
 def _digest(first: Message, messages: list[bytes]) -> bytes:
     boundary = f"=_{sha256(b''.join(messages)).hexdigest()[:40]}"
-    shown = ("Subject", "From", "Date", "Message-ID")
-    said = {name: header_text(first, name) for name in shown}
-    lines = [f"{name}: {Header(text, 'utf-8').encode()}" for name, text in said.items() if text]
+    names = ("Subject", "From", "Date", "Message-ID")
+    fields = {name: header_text(first, name) for name in names}
+    lines = [f"{name}: {Header(text, 'utf-8').encode()}" for name, text in fields.items() if text]
     head = [*lines, "MIME-Version: 1.0", f'Content-Type: multipart/digest; boundary="{boundary}"']
     mark = f"\r\n--{boundary}\r\n\r\n".encode()
     parts = b"".join(mark + message for message in messages)

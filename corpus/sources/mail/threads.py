@@ -1,9 +1,18 @@
 """Group the messages of a folder into threads, by references, else by subject."""
 
+import email.policy
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from email.parser import BytesHeaderParser
 
+from corpus.loaders.formats.email_loader import header_text
+
+# Maximum bytes of headers; later ones do not decide the thread.
+MAX_HEAD_BYTES = 256 * 2**10
+_IDENTIFIER = re.compile(r"<([^<>\s]{1,998})>")
+# A long thread has hundreds; the first and last are enough.
+_MAX_REFERENCES = 50
 # Prefixes of replies and forwarded messages in a subject.
 _PREFIX = re.compile(
     r"^\s*(?:(?:re|fwd?|aw|wg|sv|vs|antw|tr|rv|odp|ref|enc)\s*(?:\[\d+\])?\s*:\s*)+", re.I
@@ -32,6 +41,27 @@ class MessageHead:
     references: tuple[str, ...] = ()
     subject: str = ""
     size_bytes: int = 0
+
+
+def read_head(
+    content: bytes, *, key: str, version: str, position: int, size_bytes: int = 0
+) -> MessageHead:
+    """Parse the headers of a message, which its body may follow."""
+    ends = [at for mark in (b"\r\n\r\n", b"\n\n") if (at := content.find(mark)) >= 0]
+    head = content[: min(ends, default=len(content))][:MAX_HEAD_BYTES] + b"\n\n"
+    # Only lines are parsed: errors of a body parser would stop the whole listing.
+    message = BytesHeaderParser(policy=email.policy.compat32).parsebytes(head)
+    fields = [header_text(message, name) for name in ("References", "In-Reply-To")]
+    references = tuple(dict.fromkeys(_IDENTIFIER.findall(" ".join(fields))))
+    return MessageHead(
+        key,
+        version,
+        position,
+        message_id=next(iter(_IDENTIFIER.findall(header_text(message, "Message-ID"))), ""),
+        references=references[:1] + references[1:][-_MAX_REFERENCES:],
+        subject=header_text(message, "Subject"),
+        size_bytes=size_bytes,
+    )
 
 
 class _Groups:
@@ -64,7 +94,11 @@ def find_threads(heads: Iterable[MessageHead]) -> list[list[MessageHead]]:
     threads: dict[str, list[MessageHead]] = {}
     for head in ordered:
         threads.setdefault(groups.find(_node(head)), []).append(head)
-    return [piece for thread in threads.values() for piece in _cut(thread)]
+    return [
+        thread[start : start + MAX_MESSAGES]
+        for thread in threads.values()
+        for start in range(0, len(thread), MAX_MESSAGES)
+    ]
 
 
 def _node(head: MessageHead) -> str:
@@ -87,7 +121,3 @@ def _join_subjects(ordered: Sequence[MessageHead], groups: _Groups) -> None:
 def bare_subject(subject: str) -> str:
     """Return a subject in lower case, without reply prefixes."""
     return " ".join(_PREFIX.sub("", subject).lower().split())
-
-
-def _cut(thread: list[MessageHead]) -> list[list[MessageHead]]:
-    return [thread[start : start + MAX_MESSAGES] for start in range(0, len(thread), MAX_MESSAGES)]

@@ -1,4 +1,4 @@
-"""Sync a folder in this process."""
+"""Sync a folder in the process of the test."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
