@@ -1,7 +1,8 @@
-"""Preview a sync without writing anything."""
+"""Preview the sync of a folder or source without writing anything."""
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 
@@ -9,8 +10,15 @@ from corpus.ingestion.decisions import Action, Known, decide
 from corpus.ingestion.file_scan import find_files
 from corpus.ingestion.file_sync import FileSync, SyncOptions, ingest_fingerprint
 from corpus.ingestion.outcomes import ItemResult, Outcome
+from corpus.jobs.kinds.source_job import (
+    find_unlisted_documents,
+    list_entries,
+    open_source,
+    plan_entries,
+)
 from corpus.jobs.kinds.sync_job import ListedFile, find_deleted_files, inspect_file, known_documents
 from corpus.models import Collection
+from corpus.sources.source_settings import SourceSettings
 
 
 class SyncPreview:
@@ -69,3 +77,23 @@ class SyncPreview:
         sync = FileSync(self._collection, self._options)
         for twin in sync.find_twins(listed.path, listed.version):
             yield replace(twin, is_gone=twin.is_gone and twin.document_id not in self._moved_ids)
+
+
+def preview_source(
+    source: SourceSettings, collection: Collection, *, may_be_empty: bool
+) -> Iterator[tuple[str, ItemResult]]:
+    """Yield each entry of a source, then each document to delete, with its expected result.
+
+    Raises:
+        SourceUnavailable: The source cannot be listed, or is empty, but was not before.
+    """
+    with closing(open_source(source)) as opened:
+        entries = list_entries(opened)
+    for planned in plan_entries(source, collection, entries, may_be_empty=may_be_empty):
+        result = planned.decision.result
+        is_read = planned.decision.needs_content
+        yield planned.name, ItemResult(result.outcome) if is_read else result
+    for vanished in find_unlisted_documents(
+        source.name, entries.keys(), collection_id=collection.pk
+    ):
+        yield vanished.name, ItemResult(Outcome.REMOVED, str(vanished.document_id))

@@ -1,6 +1,6 @@
 """Sync a collection with a source of ``PKB_SOURCES``."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID
@@ -105,20 +105,17 @@ class SourceKind(MirrorKind):
 
         The source is listed again first: the first listing may have missed an entry between pages.
         """
+        name, collection_id = job.arguments["source"], job.collection_id
         listed = set(job.items.values_list("key", flat=True))
-        rows = documents_of(job.arguments["source"], collection_id=job.collection_id)
-        missing = [
-            (Vanished(pk, uri, uri), entry)
-            for pk, uri, metadata in rows.values_list("pk", "source_uri", "metadata")
-            if (entry := source_ref_of(metadata)["entry"]) not in listed
-        ]
-        if not missing:
+        if not any(find_unlisted_documents(name, listed, collection_id=collection_id)):
             return
         opened = _open(job)
         entries = list_entries(opened.source)
         if not entries and not job.arguments["emptied"]:
-            raise SourceUnavailable(f"{opened.settings.name} has nothing now.")
-        yield from (vanished for vanished, entry in missing if entry not in entries)
+            raise SourceUnavailable(f"{name} has nothing now.")
+        yield from find_unlisted_documents(
+            name, listed | entries.keys(), collection_id=collection_id
+        )
 
     def finish(self, job: Job) -> None:
         try:
@@ -237,6 +234,16 @@ def plan_entries(
         decision = decide(entry, document, fingerprint=fingerprint, force=is_incomplete)
         planned.append(Planned(uri, decision))
     return sorted(planned, key=lambda each: each.name not in known)
+
+
+def find_unlisted_documents(name: str, uris: Set[str], *, collection_id: int) -> list[Vanished]:
+    """Return a source's documents, also of attachments, whose entry has none of these URIs."""
+    rows = documents_of(name, collection_id=collection_id)
+    return [
+        Vanished(pk, uri, uri)
+        for pk, uri, metadata in rows.values_list("pk", "source_uri", "metadata")
+        if source_ref_of(metadata)["entry"] not in uris
+    ]
 
 
 def _known_entries(name: str, collection: Collection) -> dict[str, _KnownEntry]:

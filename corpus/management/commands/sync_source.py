@@ -1,18 +1,16 @@
 import json
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import closing
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import SourceUnavailable
-from corpus.ingestion.outcomes import ItemResult, Outcome
-from corpus.ingestion.source_sync import documents_of
-from corpus.jobs.kinds.source_job import find_source, list_entries, open_source, plan_entries
+from corpus.ingestion.outcomes import Outcome
+from corpus.jobs.kinds.source_job import find_source
 from corpus.jobs.leases import job_lock
 from corpus.jobs.states import cancel_abandoned_jobs
+from corpus.jobs.sync_preview import preview_source
 from corpus.management.commands._job_run import Interruption, run_job_here
 from corpus.management.commands._report import Report, line_of
 from corpus.sources.source_settings import SourceSettings
@@ -68,7 +66,9 @@ class Command(BaseCommand):
     def _preview(self, found: SourceSettings, options: dict[str, Any]) -> None:
         counts: Counter[str] = Counter()
         try:
-            for uri, result in _preview_results(found, may_be_empty=options["emptied"]):
+            for uri, result in preview_source(
+                found, collection_of(found), may_be_empty=options["emptied"]
+            ):
                 counts[result.outcome] += 1
                 if options["json"]:
                     self.stdout.write(json.dumps(line_of(uri, result), ensure_ascii=False))
@@ -79,20 +79,3 @@ class Command(BaseCommand):
         if not options["json"]:
             sums = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
             self.stdout.write(f"{counts.total()} entries would be: {sums or 'none'}")
-
-
-def _preview_results(
-    found: SourceSettings, *, may_be_empty: bool
-) -> Iterator[tuple[str, ItemResult]]:
-    """Yield each entry, and each document to delete, with its expected result."""
-    collection = collection_of(found)
-    with closing(open_source(found)) as source:
-        entries = list_entries(source)
-    for planned in plan_entries(found, collection, entries, may_be_empty=may_be_empty):
-        result = planned.decision.result
-        is_read = planned.decision.needs_content
-        yield planned.name, ItemResult(result.outcome) if is_read else result
-    gone = documents_of(found.name, collection_id=collection.pk)
-    for pk, uri, marks in gone.values_list("pk", "source_uri", "metadata__mirror"):
-        if marks.get("entry") not in entries:
-            yield uri, ItemResult(Outcome.REMOVED, str(pk))
