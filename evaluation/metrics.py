@@ -139,25 +139,22 @@ def exact_match(answer: str, gold: Iterable[str]) -> float:
 
 def token_f1(answer: str, gold: Iterable[str]) -> float:
     """Return the best F1 of shared words over the gold answers, in [0, 1]."""
-    return max(
-        (_f1(Counter(words), Counter(right)) for words, right in _beside(answer, gold)), default=0.0
-    )
-
-
-def _f1(words: Counter[str], right: Counter[str]) -> float:
-    shared = (words & right).total()
-    return 2 * shared / (words.total() + right.total()) if shared else 0.0
+    best = 0.0
+    for words, right in _beside(answer, gold):
+        shared = (Counter(words) & Counter(right)).total()
+        best = max(best, 2 * shared / (len(words) + len(right)))
+    return best
 
 
 def contains_gold(answer: str, gold: Iterable[str]) -> float:
     """Return 1 if the words of a gold answer stand in the answer one after the other, else 0."""
-    return float(any(_stands_in(right, words) for words, right in _beside(answer, gold)))
-
-
-def _stands_in(part: Sequence[str], whole: Sequence[str]) -> bool:
-    size = len(part)
-    starts = range(len(whole) - size + 1)
-    return any(whole[start : start + size] == part for start in starts)
+    return float(
+        any(
+            words[start : start + len(right)] == right
+            for words, right in _beside(answer, gold)
+            for start in range(len(words) - len(right) + 1)
+        )
+    )
 
 
 # As in most reports of calibration; fewer hide errors, more hold too few answers.

@@ -10,7 +10,6 @@ from django.utils import timezone
 
 from corpus.ingestion.normal_form import Outline
 from corpus.models import Collection, Document
-from corpus.sentences import sentence_spans
 from evaluation.datasets import DataSet, GoldQuestion, queries_of
 from evaluation.models import Question
 from evaluation.question_rules import Proposal, propose_from_rules
@@ -18,6 +17,7 @@ from qa import models
 from qa.context import LANGUAGE_MODEL, get_answerer
 from qa.models import Feedback
 from qa.search.display import DocumentSpan, read_slices
+from qa.segments import sentences_around
 
 # Fixed order of documents across runs.
 SEED = 20_260_101
@@ -45,16 +45,9 @@ def propose_by_lm(document: Document) -> Iterator[Proposal]:
         written = write_question(chunk.text, answerer=answerer)
         if written is None:
             continue
-        # Quote the sentences around the answer.
-        sentences = [
-            span
-            for span in sentence_spans(chunk.text)
-            if span[0] < written.end and written.start < span[1]
-        ]
-        start, end = written.start, written.end
-        if sentences:
-            start, end = sentences[0][0], sentences[-1][1]
-        answer = chunk.text[written.start : written.end]
+        span = written.start, written.end
+        start, end = sentences_around(chunk.text, *span) or span
+        answer = chunk.text[slice(*span)]
         offset = chunk.start_char
         yield Proposal(written.text, (answer,), start + offset, end + offset)
 
@@ -196,15 +189,16 @@ def read_accepted(collection: Collection) -> tuple[DataSet, int]:
     """
     adopt_feedback(collection)
     accepted = Question.objects.accepted(collection)
-    questions = tuple(_gold(question) for question in accepted.with_current_quote())
+    questions = tuple(
+        GoldQuestion(
+            str(each.pk),
+            each.text,
+            answers=tuple(each.answers) if each.is_answerable else (),
+            doc_ids=(str(each.document_id),) if each.is_answerable else (),
+            is_answerable=each.is_answerable,
+        )
+        for each in accepted.with_current_quote()
+    )
     name = f"collection-{collection.name}"
     dataset = DataSet(name, queries=queries_of(questions), questions=questions)
     return dataset, accepted.count() - len(questions)
-
-
-def _gold(question: Question) -> GoldQuestion:
-    doc_ids = (str(question.document_id),) if question.is_answerable else ()
-    answers = tuple(question.answers) if question.is_answerable else ()
-    return GoldQuestion(
-        str(question.pk), question.text, answers, doc_ids, is_answerable=question.is_answerable
-    )

@@ -32,6 +32,12 @@ MAX_NAME_WORDS = 8
 MAX_CODE_CHARS = 1_500
 
 
+def sentences_around(text: str, start: int, end: int) -> Span | None:
+    """Return the span of the sentences that contain some of ``start:end``; None without any."""
+    touched = [each for each in sentence_spans(text) if each[1] > start and each[0] < end]
+    return (touched[0][0], touched[-1][1]) if touched else None
+
+
 class Kind(StrEnum):
     """The kinds of segment in the layout of a text."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from corpus.sentences import sentence_spans
 from qa.grounding.confidence import Calibration, gather_evidence, likeliest_first
 from qa.grounding.disagreement import find_disagreement, prefer_newest
+from qa.segments import sentences_around
 from qa.types import (
     Answer,
     Citation,
@@ -259,24 +260,15 @@ class CitationVerifier:
         chosen: dict[str, ClosePassage] = {}
         for passage, reading in [*likeliest_first(first), *likeliest_first(passages)]:
             if passage.chunk_id not in leave_out:
-                close = _show_close(passage, reading, chances[passage.chunk_id])
+                around = sentences_around(passage.text, reading.start, reading.end)
+                start, end = around or (0, len(passage.text))
+                offset, chance = passage.start_char, chances[passage.chunk_id]
+                close = ClosePassage(passage, offset + start, offset + end, chance)
                 chosen.setdefault(passage.chunk_id, close)
         return tuple(chosen.values())
 
     def _estimate(self, evidence: Mapping[str, Evidence]) -> dict[str, float]:
         return {chunk: self.calibration.estimate(each) for chunk, each in evidence.items()}
-
-
-def _show_close(passage: Passage, reading: Reading, chance: float) -> ClosePassage:
-    """Return a passage with the sentences that contain the part closest to an answer."""
-    touched = [
-        (start, end)
-        for start, end in sentence_spans(passage.text)
-        if end > reading.start and start < reading.end
-    ]
-    start, end = (touched[0][0], touched[-1][1]) if touched else (0, len(passage.text))
-    offset = passage.start_char
-    return ClosePassage(passage, offset + start, offset + end, chance)
 
 
 def _find_short(text: str, citations: Sequence[Citation]) -> tuple[int, int] | None:

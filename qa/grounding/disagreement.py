@@ -14,11 +14,11 @@ from decimal import Decimal
 from difflib import SequenceMatcher
 from functools import cached_property
 
-from corpus.sentences import sentence_spans
 from qa.grounding.confidence import gather_evidence, likeliest_first
 from qa.grounding.support.numbers import Number, read_numbers
 from qa.grounding.support.polarity import is_condition, points_the_other_way
 from qa.grounding.support.words import MONTHS, Word, read_words, stem
+from qa.segments import sentences_around
 from qa.types import Citation, ClosePassage, Evidence, Passage, Reading
 
 # With what follows no answered question of squad2 or of the manuals raises a false alarm, and most
@@ -151,12 +151,8 @@ def read_statement(passage: Passage) -> MarkedSentences | None:
     reading = passage.reading
     if reading is None or reading.start >= reading.end or passage.is_selected:
         return None
-    touched = [
-        span
-        for span in sentence_spans(passage.text)
-        if span[1] > reading.start and span[0] < reading.end
-    ]
-    return MarkedSentences(passage, reading, touched[0][0], touched[-1][1]) if touched else None
+    around = sentences_around(passage.text, reading.start, reading.end)
+    return MarkedSentences(passage, reading, *around) if around else None
 
 
 def _names_only_one(question: str, one: MarkedSentences, other: MarkedSentences) -> bool:
@@ -220,7 +216,8 @@ def _differs(one: MarkedSentences, other: MarkedSentences, *, is_copy: bool) -> 
     """Return whether the values are of one kind and not equal."""
     numbers, others = _numbers(one), _numbers(other)
     if numbers and others:
-        if not _have_one_unit(numbers, others):
+        units, other_units = ({number.unit for number in each} - {""} for each in (numbers, others))
+        if units and other_units and units.isdisjoint(other_units):
             return False
         values, other_values = {n.value for n in numbers}, {n.value for n in others}
         months, other_months = _months(one.value), _months(other.value)
@@ -239,11 +236,6 @@ def _numbers(sentences: MarkedSentences) -> list[Number]:
     numbers = read_numbers(sentences.value)
     is_period = any(word.stem in PERIODS for word in sentences.value)
     return [] if is_period and all(number.is_loose for number in numbers) else numbers
-
-
-def _have_one_unit(numbers: Sequence[Number], others: Sequence[Number]) -> bool:
-    units, other_units = ({number.unit for number in each} - {""} for each in (numbers, others))
-    return not units or not other_units or bool(units & other_units)
 
 
 def _months(words: Sequence[Word]) -> set[str]:

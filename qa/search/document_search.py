@@ -1,7 +1,7 @@
 """Find documents by name, all documents, or those that mention a topic."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from uuid import UUID
 
@@ -117,7 +117,10 @@ def mentions(passage: Passage, topic: str) -> bool:
 def choose_mentions(passages: Sequence[Passage], topic: str) -> list[Passage]:
     """Return the first passage of each document, preferring those that mention the topic."""
     speaking = [passage for passage in passages if mentions(passage, topic)]
-    return _first_of_each(speaking or passages)
+    first: dict[str, Passage] = {}
+    for passage in speaking or passages:
+        first.setdefault(passage.document_id, passage)
+    return list(first.values())
 
 
 def point_to(close: ClosePassage, topic: str) -> ClosePassage:
@@ -129,10 +132,3 @@ def point_to(close: ClosePassage, topic: str) -> ClosePassage:
         if speaks_of(text[start:end], topic) and not text.startswith("#", start):
             return replace(close, start_char=offset + start, end_char=offset + end)
     return close
-
-
-def _first_of_each(passages: Iterable[Passage]) -> list[Passage]:
-    first: dict[str, Passage] = {}
-    for passage in passages:
-        first.setdefault(passage.document_id, passage)
-    return list(first.values())

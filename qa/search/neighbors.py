@@ -45,7 +45,13 @@ def _widen(
             continue
         run = _run_around(passage, around, ordinals)
         used.update(each.chunk_id for each in run)
-        sections.append(_join(passage, run))
+        section = passage
+        if len(run) > 1:
+            start, end = run[0].start_char, run[-1].end_char
+            rows = Document.objects.filter(pk=UUID(passage.document_id))
+            text = rows.slice_of_text(start, end)
+            section = replace(passage, text=text, start_char=start, end_char=end, reading=None)
+        sections.append(section)
     added = [passage for _, passage in around if passage.chunk_id not in retrieved]
     return sections, [*passages, *added]
 
@@ -78,11 +84,3 @@ def _run_around(
     while last + 1 in own:
         last += 1
     return [own[at] for at in range(first, last + 1)]
-
-
-def _join(passage: Passage, run: Sequence[Passage]) -> Passage:
-    if len(run) == 1:
-        return passage
-    start, end = run[0].start_char, run[-1].end_char
-    text = Document.objects.filter(pk=UUID(passage.document_id)).slice_of_text(start, end)
-    return replace(passage, text=text, start_char=start, end_char=end, reading=None)
