@@ -3,10 +3,10 @@
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from copy import copy
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import dspy
 
@@ -26,6 +26,8 @@ from qa.answerers.signature import (
 from qa.concurrency import cancellation
 from qa.grounding.drafts import Checked, Claim
 from qa.types import Draft, Exchange, OnDraft, Passage, Query, ignore_draft
+
+Result = TypeVar("Result")
 
 # With fewer, the neighbors of the first passages would leave no room for the others.
 NEIGHBORS_FROM_TOKENS = 4_000
@@ -119,14 +121,7 @@ class LMAnswerer:
         """
         if not passages:
             return Draft((), self.name)
-        failure: BackendError
-        try:
-            with self._asking():
-                return self._draft(query.text, passages, on_draft)
-        except (dspy.DSPyError, RecursionError) as exc:
-            failure = self._failure(exc)
-        # Raised here and not above: the cause quotes the server, which may quote the key.
-        raise failure
+        return self._call(partial(self._draft, query.text, passages, on_draft))
 
     def check(self, question: str, claims: Sequence[Claim]) -> Checked:
         """Return a verdict for each claim: whether its evidence supports it.
@@ -155,16 +150,16 @@ class LMAnswerer:
         Raises:
             BackendError: As ``answer``.
         """
-        lm = self._lm(time.monotonic() + self._timeout_s)
-        failure: BackendError
-        try:
-            with self._asking(), dspy.context(lm=lm, adapter=AnswerAdapter(), **_PRIVATE):
-                return program(**inputs)
-        except (dspy.AdapterParseError, RecursionError):
-            return None
-        except dspy.DSPyError as exc:
-            failure = self._failure(exc)
-        raise failure
+
+        def run() -> Any:
+            lm = self._lm(time.monotonic() + self._timeout_s)
+            try:
+                with dspy.context(lm=lm, adapter=AnswerAdapter(), **_PRIVATE):
+                    return program(**inputs)
+            except (dspy.AdapterParseError, RecursionError):
+                return None
+
+        return self._call(run)
 
     def run_compiler(self, run: Callable[[], Any]) -> Any:
         """Run a DSPy optimizer with this model; each request gets the time limit of an answer.
@@ -200,14 +195,13 @@ class LMAnswerer:
         Raises:
             BackendError: The model fails, or its reply is no question.
         """
-        failure: BackendError
-        lm = self._lm(time.monotonic() + self._timeout_s)
-        try:
-            with self._asking(), dspy.context(lm=lm, **_PRIVATE):
+
+        def run() -> str:
+            lm = self._lm(time.monotonic() + self._timeout_s)
+            with dspy.context(lm=lm, **_PRIVATE):
                 return rewrite_follow_up(question, history)
-        except (dspy.DSPyError, RecursionError) as exc:
-            failure = self._failure(exc)
-        raise failure  # as in answer(): without its cause
+
+        return self._call(run)
 
     def expand(self, question: str, *, count: int) -> tuple[str, ...]:
         """Return at most ``count`` other phrasings; none if the reply has none.
@@ -289,27 +283,34 @@ class LMAnswerer:
         except dspy.LMConfigurationError:
             return dspy.LM(self.name, max_tokens=REASONING_MAX_TOKENS, **fixed)
 
-    @contextmanager
-    def _asking(self) -> Iterator[None]:
-        """Guard a call by the circuit breaker, and report its outcome.
+    def _call(self, work: Callable[[], Result]) -> Result:
+        """Return the result of a call to the model, guarded by the circuit breaker.
 
         Raises:
-            BackendUnavailable: The circuit breaker is open.
+            BackendUnavailable: The circuit breaker is open, or the model does not respond.
+            BackendError: The model failed.
         """
         if reason := self._circuit.ask():
             raise BackendUnavailable(f"The language model {self.name} {reason}.")
+        failure: BackendError
         try:
-            yield
-            self._circuit.succeeded()
+            result = work()
         except dspy.DSPyError as exc:
             if not dspy.is_retryable_lm_error(exc):
                 self._circuit.succeeded()  # it is there, and refuses or writes what cannot be read
             elif not cancellation().is_set():
                 is_timeout = isinstance(exc, dspy.LMTimeoutError)
                 self._circuit.failed(_reason_of(exc), is_timeout=is_timeout)
-            raise
+            failure = self._failure(exc)
+        except RecursionError as exc:
+            failure = self._failure(exc)
+        else:
+            self._circuit.succeeded()
+            return result
         finally:
             self._circuit.abandoned()  # where neither was noted
+        # Raised here and not above: the cause quotes the server, which may quote the key.
+        raise failure
 
     def _failure(self, exc: Exception) -> BackendError:
         """Return an error in our own words: the server's may hold the key or the prompt."""
