@@ -132,8 +132,9 @@ def fit_calibration(points: Sequence[Point], *, names: Sequence[str]) -> Calibra
     held_out = np.zeros(len(points))
     for fold in set(folds.values()):
         test = np.array([folds[point.group] == fold for point in points])
-        fitted = _fit(features[~test], right[~test], weights[~test])
-        held_out[test] = _estimate(fitted, features[test])
+        coefficients, intercept = _fit(features[~test], right[~test], weights[~test])
+        logits = features[test] @ coefficients + intercept
+        held_out[test] = [sigmoid(logit) for logit in logits]
     coefficients, intercept = _fit(features, right, weights)
     return Calibration(
         weights=dict(zip(FEATURES, map(float, coefficients), strict=True)),
@@ -153,7 +154,6 @@ def fit_calibration(points: Sequence[Point], *, names: Sequence[str]) -> Calibra
 
 
 _KINDS = (ANSWERABLE, UNANSWERABLE, FOREIGN)
-_Model = tuple[NDArray[np.float64], float]
 
 
 def _make_folds(points: Sequence[Point]) -> dict[str, int]:
@@ -172,7 +172,7 @@ def _make_folds(points: Sequence[Point]) -> dict[str, int]:
 
 def _fit(
     features: NDArray[np.float64], right: NDArray[np.bool_], weights: NDArray[np.float64]
-) -> _Model:
+) -> tuple[NDArray[np.float64], float]:
     """Return non-negative weights and the intercept.
 
     Raises:
@@ -196,11 +196,6 @@ def _fit(
     coefficients = np.zeros(features.shape[1])
     coefficients[columns] = model.coef_[0]
     return coefficients, float(model.intercept_[0])
-
-
-def _estimate(model: _Model, features: NDArray[np.float64]) -> NDArray[np.float64]:
-    weights, intercept = model
-    return np.array([sigmoid(logit) for logit in features @ weights + intercept])
 
 
 def _judge(

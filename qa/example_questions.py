@@ -27,16 +27,12 @@ def suggest_questions(collection: Collection, *, count: int) -> list[str]:
     newest = Document.objects.filter(collection=collection, chunk_count__gt=0)
     rows = newest.order_by("-ingested_at", "pk").only("title", "outline", "char_count")
     documents = list(rows[:MAX_DOCUMENTS])
-    candidates = list(dict.fromkeys([*_take_turns(documents), *_about(documents)]))
+    turns = zip_longest(*map(_asked_in, documents))
+    headings = [heading for turn in turns for heading in turn if heading is not None]
+    candidates = list(dict.fromkeys([*headings, *_about(documents)]))
     answers = Answer.objects.filter(collection=collection, question__in=candidates)
     refused = set(answers.exclude(kind=Answer.Kind.ANSWER).values_list("question", flat=True))
     return [question for question in candidates if question not in refused][:count]
-
-
-def _take_turns(documents: list[Document]) -> list[str]:
-    """Return the questions of all documents in turn: the first of each, then the second."""
-    turns = zip_longest(*map(_asked_in, documents))
-    return [question for turn in turns for question in turn if question is not None]
 
 
 def _asked_in(document: Document) -> Iterator[str]:
