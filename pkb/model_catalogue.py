@@ -142,7 +142,7 @@ def answerers(env: Env, *, programs_dir: Path) -> Catalogue:
     catalogue: Catalogue = {
         "extractive": {
             "BACKEND": "qa.answerers.extractive.ExtractiveAnswerer",
-            "OPTIONS": {"most_words": env.pkb_answer_words},
+            "OPTIONS": {"max_words": env.pkb_answer_words},
         }
     }
     if env.pkb_lm:

@@ -95,8 +95,10 @@ def read(state: QAState, runtime: Runtime[QAContext]) -> Update:
     """Find in each of the best passages whether it answers, and where."""
     context, query = runtime.context, state["query"]
     # Every listed document needs a reading.
-    least = CLOSEST_COUNT if state["intent"].kind is IntentKind.MENTIONS else MIN_READ
-    passages = read_passages(query.text, state["passages"], reader=context.reader, least=least)
+    min_count = CLOSEST_COUNT if state["intent"].kind is IntentKind.MENTIONS else MIN_READ
+    passages = read_passages(
+        query.text, state["passages"], reader=context.reader, min_count=min_count
+    )
     return {"passages": context.verifier.prefer_newest(query.text, passages)}
 
 

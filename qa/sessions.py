@@ -91,7 +91,7 @@ def ask_in_session(
         k=settings.PKB_RETRIEVAL_K,
         context=context,
         route=route,
-        history=load_history(session, most_tokens=context_tokens),
+        history=load_history(session, max_tokens=context_tokens),
         selected_text=selected_text,
     )
     _store_exchange(session, answered)
@@ -99,22 +99,22 @@ def ask_in_session(
     return Reply(answered, session.pk, timezone.now(), latency_ms)
 
 
-def load_history(session: Session, *, most_tokens: int) -> list[Exchange]:
+def load_history(session: Session, *, max_tokens: int) -> list[Exchange]:
     """Return the last exchanges, oldest first: at most 3, within the token limit."""
     messages = session.messages.select_related("answer").order_by("-created_at", "-pk")
     exchanges = [
         Exchange(message.answer.question, message.searched, message.answer.text)
         for message in messages[:CONTEXT_MESSAGES]
     ]
-    return list(reversed(trim_history(exchanges, most_tokens)))
+    return list(reversed(trim_history(exchanges, max_tokens)))
 
 
-def trim_history(exchanges: Sequence[Exchange], most_tokens: int) -> list[Exchange]:
+def trim_history(exchanges: Sequence[Exchange], max_tokens: int) -> list[Exchange]:
     """Return the first exchanges that fit the token limit together."""
-    recent = []
+    recent, token_count = [], 0
     for exchange in exchanges:
-        most_tokens -= count_cl100k_tokens(f"{exchange.question}\n{exchange.answer}")
-        if most_tokens < 0:
+        token_count += count_cl100k_tokens(f"{exchange.question}\n{exchange.answer}")
+        if token_count > max_tokens:
             break
         recent.append(exchange)
     return recent

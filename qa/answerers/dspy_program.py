@@ -216,7 +216,7 @@ class LMAnswerer:
         return clean_phrasings(phrasings, question=question, count=count)
 
     def _draft(self, question: str, passages: Sequence[Passage], on_draft: OnDraft) -> Draft:
-        numbered = number_passages(passages, most_tokens=self._passage_tokens)
+        numbered = number_passages(passages, max_tokens=self._passage_tokens)
 
         def stream_reply(reply: str) -> None:
             verdict, rows = read_unfinished(reply)

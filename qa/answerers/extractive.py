@@ -34,8 +34,8 @@ class ExtractiveAnswerer:
     is_loaded = True
     reads_neighbors = False
 
-    def __init__(self, *, most_words: int) -> None:
-        self.most_words = most_words
+    def __init__(self, *, max_words: int) -> None:
+        self.max_words = max_words
 
     def load(self) -> None:
         """Do nothing: there are no weights."""
@@ -48,7 +48,7 @@ class ExtractiveAnswerer:
         if not read:
             return Draft((), self.name)
         list_words = LIST_WORDS if query.wants_list else 0
-        chosen = _cut(*read[0], most_words=self.most_words, list_words=list_words)
+        chosen = _cut(*read[0], max_words=self.max_words, list_words=list_words)
         second = self._find_second(read, chosen)
         fresh = [each for each in second if not any(map(each.is_within, chosen))]
         quotes = [*chosen, *fresh]
@@ -58,12 +58,12 @@ class ExtractiveAnswerer:
         self, read: Sequence[tuple[Passage, Reading]], chosen: Sequence[Quote]
     ) -> Sequence[Quote]:
         """Return a second span of the same document if the reader is in doubt."""
-        least, first = answer_logit(*read[0]) - SECOND_WITHIN, chosen[-1]
+        min_logit, first = answer_logit(*read[0]) - SECOND_WITHIN, chosen[-1]
         for passage, reading in read[1:]:
-            is_near = answer_logit(passage, reading) > least
+            is_near = answer_logit(passage, reading) > min_logit
             if not is_near or passage.document_id != first.passage.document_id:
                 continue
-            quotes = _cut(passage, reading, most_words=int(self.most_words * SECOND_SHARE))
+            quotes = _cut(passage, reading, max_words=int(self.max_words * SECOND_SHARE))
             other = quotes[-1]
             is_apart = other.end_char <= first.start_char or first.end_char <= other.start_char
             # A sentence in both is one that the document repeats.
@@ -73,15 +73,13 @@ class ExtractiveAnswerer:
         return ()
 
 
-def _cut(
-    passage: Passage, reading: Reading, *, most_words: int, list_words: int = 0
-) -> list[Quote]:
+def _cut(passage: Passage, reading: Reading, *, max_words: int, list_words: int = 0) -> list[Quote]:
     """Return the quoted spans of a passage, after the spans they need; adjacent ones are joined."""
     text = passage.text
     excerpt = find_excerpt(
-        text, (reading.start, reading.end), most_words=most_words, list_words=list_words
+        text, (reading.start, reading.end), max_words=max_words, list_words=list_words
     )
-    needs = find_needs(text, excerpt, most_words=most_words + NEEDED_WORDS)
+    needs = find_needs(text, excerpt, max_words=max_words + NEEDED_WORDS)
     return [
         Quote(passage, start + passage.start_char, end + passage.start_char)
         for start, end in _join([*needs, excerpt], text)
@@ -103,7 +101,7 @@ def _join(spans: Sequence[Span], text: str) -> Iterator[Span]:
 NEEDED_WORDS = 15
 
 
-def find_excerpt(text: str, answer: Span, *, most_words: int, list_words: int = 0) -> Span:
+def find_excerpt(text: str, answer: Span, *, max_words: int, list_words: int = 0) -> Span:
     """Return the span of the segments around the answer.
 
     Segments after the answer are added before those in front of it, up to the word limit. The span
@@ -111,7 +109,7 @@ def find_excerpt(text: str, answer: Span, *, most_words: int, list_words: int = 
 
     Args:
         answer: Half-open span of the answer in the text.
-        most_words: Word limit; segments that the answer touches are always complete.
+        max_words: Word limit; segments that the answer touches are always complete.
         list_words: Word limit for a whole list or table with its lead-in, if the answer is in
             it or leads to it.
     """
@@ -126,18 +124,18 @@ def find_excerpt(text: str, answer: Span, *, most_words: int, list_words: int = 
     whole = _list_around(segments, first, last) if list_words else None
     if whole is not None and len(text[slice(*whole)].split()) <= list_words:
         return whole
-    first, last = _grow(text, segments, first, last, most_words=most_words)
+    first, last = _grow(text, segments, first, last, max_words=max_words)
     return segments[first].start, segments[last].end
 
 
-def find_needs(text: str, excerpt: Span, *, most_words: int) -> list[Span]:
+def find_needs(text: str, excerpt: Span, *, max_words: int) -> list[Span]:
     """Return the spans that an excerpt needs to be understood and does not contain.
 
     These are the sentence that introduces a list, parent items, the table header, and all earlier
     numbered steps, up to the word limit.
 
     Args:
-        most_words: Of the excerpt and what it needs.
+        max_words: Of the excerpt and what it needs.
     """
     segments = _section_around(text, excerpt)
     at = next((at for at, each in enumerate(segments) if each.start == excerpt[0]), None)
@@ -147,7 +145,7 @@ def find_needs(text: str, excerpt: Span, *, most_words: int) -> list[Span]:
     steps = [each.span for each in earlier_steps(text, segments, at)]
 
     def has_room(spans: Sequence[Span]) -> bool:
-        return sum(len(text[slice(*each)].split()) for each in [*spans, excerpt]) <= most_words
+        return sum(len(text[slice(*each)].split()) for each in [*spans, excerpt]) <= max_words
 
     if steps and has_room([*needs, *steps]):
         needs = sorted({*needs, *steps})
@@ -157,18 +155,18 @@ def find_needs(text: str, excerpt: Span, *, most_words: int) -> list[Span]:
 
 
 def _grow(
-    text: str, segments: Sequence[Segment], first: int, last: int, *, most_words: int
+    text: str, segments: Sequence[Segment], first: int, last: int, *, max_words: int
 ) -> tuple[int, int]:
     """Extend a range of segments by the segments it needs, then up to the word limit."""
 
-    def has_room(start: int, end: int, *, words: int = most_words) -> bool:
+    def has_room(start: int, end: int, *, words: int = max_words) -> bool:
         fits = start >= 0 and end < len(segments)
         return fits and len(text[segments[start].start : segments[end].end].split()) <= words
 
     def is_rule(at: int) -> bool:
         return 0 < at < len(segments) and segments[at].kind is Kind.RULE
 
-    needed = most_words + NEEDED_WORDS
+    needed = max_words + NEEDED_WORDS
     if segments[first].refers_back and has_room(first - 1, last, words=needed):
         first -= 1
     if segments[last].is_lead_in and has_room(first, last + 1, words=needed):

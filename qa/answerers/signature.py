@@ -106,12 +106,12 @@ class NumberedPassages:
 
 
 def number_passages(
-    passages: Sequence[Passage], *, most_tokens: int | None = None
+    passages: Sequence[Passage], *, max_tokens: int | None = None
 ) -> NumberedPassages:
     """Number the segments of the passages: ``S2.8`` is the eighth of the second.
 
     Args:
-        most_tokens: Approximate limit for all texts; the first is always complete.
+        max_tokens: Approximate limit for all texts; the first is always complete.
     """
     texts: list[str] = []
     quotes: dict[str, Quote] = {}
@@ -123,7 +123,7 @@ def number_passages(
         lines = [f"{key} {_show(passage.text, each)}" for key, each in named.items()]
         text = "\n".join([f"S{number}{place}", *lines])
         char_count += len(text)
-        is_over = most_tokens is not None and char_count > most_tokens * CHARACTERS_A_TOKEN
+        is_over = max_tokens is not None and char_count > max_tokens * CHARACTERS_A_TOKEN
         if texts and (is_over or len(quotes) + len(named) > MAX_IDS):
             break
         texts.append(text)

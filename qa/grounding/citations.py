@@ -277,11 +277,11 @@ def _find_short(text: str, citations: Sequence[Citation]) -> tuple[int, int] | N
     None if the words do not name one thing.
     """
     readings = likeliest_first([citation.passage for citation in citations])
-    if not readings or readings[0][1].margin < SHORT_FROM:
-        return None
-    if not _is_one_thing(*readings[0]):
+    if not readings:
         return None
     passage, reading = readings[0]
+    if reading.margin < SHORT_FROM or not _is_one_thing(passage, reading):
+        return None
     start, end = reading.start + passage.start_char, reading.end + passage.start_char
     for citation in citations:
         if citation.passage.chunk_id != passage.chunk_id:

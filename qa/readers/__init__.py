@@ -42,20 +42,20 @@ MIN_READ = 3
 
 
 def read_passages(
-    question: str, passages: Sequence[Passage], *, reader: Reader, least: int = MIN_READ
+    question: str, passages: Sequence[Passage], *, reader: Reader, min_count: int = MIN_READ
 ) -> list[Passage]:
     """Return the passages in the same order, the first ones with readings.
 
     Args:
         passages: Best first, by their own scores.
-        least: How many are read at least, however low their scores.
+        min_count: How many are read at least, however low their scores.
 
     Raises:
         BackendError: The reader failed.
     """
     least_score = passages[0].score - READ_WITHIN if passages else 0.0
     near = sum(passage.score >= least_score for passage in passages[:READ_COUNT])
-    count = max(least, near)
+    count = max(min_count, near)
     return [*read_all(question, passages[:count], reader=reader), *passages[count:]]
 
 

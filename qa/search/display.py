@@ -96,7 +96,7 @@ def find_unit(
     *,
     chunk: Span | None = None,
     taken: Sequence[Span] = (),
-    most_words: int = UNIT_WORDS,
+    max_words: int = UNIT_WORDS,
 ) -> Span:
     """Return the span of whole segments around a part of a text, up to the word limit.
 
@@ -112,21 +112,21 @@ def find_unit(
         return chunk or (0, len(text))
     first, last = touched[0], touched[-1]
 
-    def has_room(start: int, end: int, *, words: int = most_words) -> bool:
+    def has_room(start: int, end: int, *, words: int = max_words) -> bool:
         is_free = not any(_touched(segments[start : end + 1], span) for span in taken)
         return is_free and len(text[segments[start].start : segments[end].end].split()) <= words
 
     inside = _touched(segments, chunk) if chunk else []
-    for least, most in (
+    for lowest, highest in (
         (inside[0], inside[-1]) if inside else (first, last),
         (0, len(segments) - 1),
     ):
         grows = True
         while grows:
             grows = False
-            if last < most and has_room(first, last + 1):
+            if last < highest and has_room(first, last + 1):
                 last, grows = last + 1, True
-            if first > least and has_room(first - 1, last):
+            if first > lowest and has_room(first - 1, last):
                 first, grows = first - 1, True
     while last > touched[-1] and (segments[last].is_lead_in or segments[last].kind is Kind.HEADING):
         last -= 1
@@ -134,7 +134,7 @@ def find_unit(
         header = first
         while _is_inside_table(segments, header):
             header -= 1
-        if has_room(header, last, words=most_words + HEADER_WORDS):
+        if has_room(header, last, words=max_words + HEADER_WORDS):
             first = header
         while first < touched[0] and _is_inside_table(segments, first):
             first += 1

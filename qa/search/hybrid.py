@@ -1,6 +1,6 @@
 """Retrieve candidate passages by vectors and by words, and fuse the scores."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import inf
@@ -48,12 +48,12 @@ class PrefetchedChunks:
         return Q(IsAnyOf(F(column), Cast(Value(self.keys), ArrayField(UUIDField()))))
 
 
-def prefetch_chunks(rows: QuerySet[Any], column: str, *, most: int) -> PrefetchedChunks | None:
+def prefetch_chunks(rows: QuerySet[Any], column: str, *, max_count: int) -> PrefetchedChunks | None:
     """Return the chunk ids in a column of the rows; None if there are more than ``most``."""
     keys = Cast(ArrayAgg(column, default=Value([])), TextField())
-    some = rows.order_by().values(column)[: most + 1]
+    some = rows.order_by().values(column)[: max_count + 1]
     aggregate = some.aggregate(count=Count("*"), keys=keys)
-    return None if aggregate["count"] > most else PrefetchedChunks(**aggregate)
+    return None if aggregate["count"] > max_count else PrefetchedChunks(**aggregate)
 
 
 Scores = dict[UUID, float]
@@ -207,14 +207,16 @@ class CandidateSearch:
         """Return the chunks a selective filter leaves; None without one."""
         if not self._is_filtered:
             return None
-        most = NAMED_PER_COMPARED * exact_scan_limit(
+        max_count = NAMED_PER_COMPARED * exact_scan_limit(
             count_indexed(self._collection.embedding_model)
         )
         if self._query.filters:
-            return prefetch_chunks(self._visible(Chunk.objects.all()), "pk", most=most)
+            return prefetch_chunks(self._visible(Chunk.objects.all()), "pk", max_count=max_count)
         # Without reading the chunks themselves, each on a page of its own.
         tags = Tag.objects.filter(collection=self._collection, name__in=self._query.tags)
-        return prefetch_chunks(ChunkTag.objects.filter(tag__in=list(tags)), "chunk_id", most=most)
+        return prefetch_chunks(
+            ChunkTag.objects.filter(tag__in=list(tags)), "chunk_id", max_count=max_count
+        )
 
     def _visible(self, rows: Rows) -> Rows:
         """Apply the query's tags and filters, before ranking."""
@@ -234,8 +236,8 @@ def similarity_of(distance: float | None) -> float:
     return 0.0 if distance is None else min(1.0, max(0.0, 1.0 - distance))
 
 
-# The scores of chunks, and their similarities.
-Found = tuple[Scores, dict[UUID, Compared]]
+# The scores of chunks, and what they were compared by.
+ScoredChunks = tuple[Scores, dict[UUID, Compared]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +293,7 @@ class HybridRetriever:
             CandidateSearch(wording, collection, vectors=of_wording, count=count)
             for wording, of_wording in zip(query.wordings, vectors, strict=True)
         ]
-        search = partial(_MODES[mode], self, question=vectors[0][0])
+        search = partial(self._search, mode=mode, question=vectors[0][0])
         # Read in one snapshot: another version would be a gap, or a mix of both.
         passages = read_in_snapshot(lambda: _read_best(map(search, searches), limit))
         return RetrievedPassages(
@@ -300,7 +302,18 @@ class HybridRetriever:
             search_ms=(perf_counter() - embedded) * 1000,
         )
 
-    def _hybrid(self, candidates: CandidateSearch, *, question: NDArray[np.float32]) -> Found:
+    def _search(
+        self, candidates: CandidateSearch, *, mode: str, question: NDArray[np.float32]
+    ) -> ScoredChunks:
+        if mode == "semantic":
+            # The index ranks in half precision; order and score by the vectors themselves.
+            rows = candidates.compare(candidates.search_vectors(), question=question)
+            return {pk: row.similarity or 0.0 for pk, row in rows.items()}, rows
+        if mode == "lexical":
+            scores = candidates.search_lexical(alone=True)
+            best = max(scores.values(), default=1.0)
+            rows = candidates.compare(scores, question=question)
+            return {pk: scores[pk] / best for pk in rows}, rows
         near, matching = candidates.search_vectors(), candidates.search_lexical()
         with span(Step.RETRIEVE_FUSE):
             rows = candidates.compare(near.keys() | matching.keys(), question=question)
@@ -323,26 +336,8 @@ class HybridRetriever:
             )
         return scores, rows
 
-    def _semantic(self, candidates: CandidateSearch, *, question: NDArray[np.float32]) -> Found:
-        # The index ranks in half precision; order and score by the vectors themselves.
-        rows = candidates.compare(candidates.search_vectors(), question=question)
-        return {pk: row.similarity or 0.0 for pk, row in rows.items()}, rows
 
-    def _lexical(self, candidates: CandidateSearch, *, question: NDArray[np.float32]) -> Found:
-        scores = candidates.search_lexical(alone=True)
-        best = max(scores.values(), default=1.0)
-        rows = candidates.compare(scores, question=question)
-        return {pk: scores[pk] / best for pk in rows}, rows
-
-
-_MODES: dict[str, Callable[..., Found]] = {
-    "hybrid": HybridRetriever._hybrid,
-    "semantic": HybridRetriever._semantic,
-    "lexical": HybridRetriever._lexical,
-}
-
-
-def _read_best(results: Iterable[Found], limit: int) -> list[Passage]:
+def _read_best(results: Iterable[ScoredChunks], limit: int) -> list[Passage]:
     """Read the chunks with the best scores of several searches, best first."""
     searches = list(results)
     scores = keep_best(scores for scores, _ in searches)

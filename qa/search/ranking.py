@@ -146,8 +146,8 @@ def diversify_passages(passages: Sequence[Passage], *, per_document: int) -> lis
         first.append(passage)
         ranked_texts.add(text)
         count_of[passage.document_id] += 1
-    least = min((passage.score for passage in first), default=1.0)
-    return [*first, *(replace(each, score=min(each.score, least)) for each in behind)]
+    lowest = min((passage.score for passage in first), default=1.0)
+    return [*first, *(replace(each, score=min(each.score, lowest)) for each in behind)]
 
 
 class _Words(NamedTuple):
@@ -240,8 +240,8 @@ def rerank_passages(
         for key, passage in judged.items()
     }
     ordered = [replace(judged[key], score=blended[key]) for key in best_first(blended, count)]
-    least = min(blended.values(), default=1.0)
-    others = [replace(other, score=min(other.score, least)) for other in passages[count:]]
+    lowest = min(blended.values(), default=1.0)
+    others = [replace(other, score=min(other.score, lowest)) for other in passages[count:]]
     return diversify_passages([*ordered, *others], per_document=per_document)[:limit]
 
 

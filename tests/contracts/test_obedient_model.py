@@ -76,7 +76,7 @@ def drafted(
     with chat_server(behaviour) as server:
         answerer = openai(server)
         answerer.reads_neighbors = False  # these passages are of no stored document
-        given = {"fallback": ExtractiveAnswerer(most_words=10), **parts}
+        given = {"fallback": ExtractiveAnswerer(max_words=10), **parts}
         if verifier is not None:
             given["verifier"] = verifier
         context: QAContext = replace(build_context(lm="extractive"), answerer=answerer, **given)

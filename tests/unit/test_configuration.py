@@ -86,7 +86,7 @@ def test_an_option_of_a_model_is_told(
 def test_the_length_of_an_extract_is_told(settings: Any) -> None:
     before = told()
     spec = settings.PKB_ANSWERERS["extractive"]
-    settings.PKB_ANSWERERS = {"extractive": {**spec, "OPTIONS": {"most_words": 30}}}
+    settings.PKB_ANSWERERS = {"extractive": {**spec, "OPTIONS": {"max_words": 30}}}
     assert told() != before
 
 

@@ -13,12 +13,12 @@ from tests.support.documents import COAST, FIRST_SENTENCE, LAST_SENTENCE, LIGHTH
 TEXT = "# Mill\n\nThe mill is of oak.\n\nRye is ground there.\n\nAnna Holt owns all."
 
 
-def unit(text: str, part: str, *, chunk: str = "", most_words: int = 140) -> str:
+def unit(text: str, part: str, *, chunk: str = "", max_words: int = 140) -> str:
     def span_of(piece: str) -> tuple[int, int]:
         return text.index(piece), text.index(piece) + len(piece)
 
     found = find_unit(
-        text, span_of(part), chunk=span_of(chunk) if chunk else None, most_words=most_words
+        text, span_of(part), chunk=span_of(chunk) if chunk else None, max_words=max_words
     )
     return text[slice(*found)]
 
@@ -28,32 +28,32 @@ def test_all_that_there_is_room_for_is_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("most_words", "shown"),
+    ("max_words", "shown"),
     [
         (1, "Rye is ground there."),
         (8, "Rye is ground there.\n\nAnna Holt owns all."),
         (13, "The mill is of oak.\n\nRye is ground there.\n\nAnna Holt owns all."),
     ],
 )
-def test_what_follows_is_shown_before_what_stands_before(most_words: int, shown: str) -> None:
-    assert unit(TEXT, "ground", most_words=most_words) == shown
+def test_what_follows_is_shown_before_what_stands_before(max_words: int, shown: str) -> None:
+    assert unit(TEXT, "ground", max_words=max_words) == shown
 
 
 def test_it_grows_within_its_chunk_first() -> None:
     chunk = "The mill is of oak.\n\nRye is ground there."
-    assert unit(TEXT, "Rye", chunk=chunk, most_words=9) == chunk
-    assert unit(TEXT, "Rye", chunk=chunk, most_words=13) == f"{chunk}\n\nAnna Holt owns all."
+    assert unit(TEXT, "Rye", chunk=chunk, max_words=9) == chunk
+    assert unit(TEXT, "Rye", chunk=chunk, max_words=13) == f"{chunk}\n\nAnna Holt owns all."
 
 
 def test_a_part_that_is_longer_stays_whole() -> None:
-    assert unit(TEXT, "oak.\n\nRye", most_words=2) == "The mill is of oak.\n\nRye is ground there."
+    assert unit(TEXT, "oak.\n\nRye", max_words=2) == "The mill is of oak.\n\nRye is ground there."
 
 
 @pytest.mark.parametrize("last", ["## Wheel", "These are:", "Who owns it?"])
 def test_it_ends_neither_in_a_heading_nor_in_what_leads_on(last: str) -> None:
     text = f"Rye is ground.\n\n{last}\n\n{'word ' * 20}"
-    assert unit(text, "Rye", most_words=8) == "Rye is ground."
-    assert unit(text, last, most_words=3) == last
+    assert unit(text, "Rye", max_words=8) == "Rye is ground."
+    assert unit(text, last, max_words=3) == last
 
 
 def test_where_a_part_has_no_words_the_chunk_is_shown() -> None:
@@ -64,7 +64,7 @@ def test_where_a_part_has_no_words_the_chunk_is_shown() -> None:
 
 
 def test_a_chunk_without_words_holds_it_in_no_bounds() -> None:
-    assert find_unit(TEXT, (8, 12), chunk=(6, 8), most_words=5) == (8, 27)
+    assert find_unit(TEXT, (8, 12), chunk=(6, 8), max_words=5) == (8, 27)
 
 
 PIECES = ["Rye is ground. ", "These are:\n", "- oak\n", "| a | b |\n", "\n\n", "# Mill\n", "word "]
@@ -76,13 +76,13 @@ def test_unit_holds_the_words_of_its_part_as_far_as_there_is_room(
 ) -> None:
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
-    most_words = data.draw(st.integers(1, 20))
-    part = find_unit(text, (start, end), most_words=1)
-    whole = find_unit(text, (start, end), most_words=most_words)
+    max_words = data.draw(st.integers(1, 20))
+    part = find_unit(text, (start, end), max_words=1)
+    whole = find_unit(text, (start, end), max_words=max_words)
     assert 0 <= whole[0] <= part[0] <= part[1] <= whole[1] <= len(text)
     assert text[start:end].strip() in text[slice(*whole)]
     if whole != part:
-        assert len(text[slice(*whole)].split()) <= most_words + HEADER_WORDS
+        assert len(text[slice(*whole)].split()) <= max_words + HEADER_WORDS
 
 
 FEES = """The fees are these:
@@ -96,31 +96,31 @@ A berth is paid for on the first day."""
 HEADER = FEES.index("| Boat")
 
 
-def unit_around(words: str, *, most_words: int, taken: str = "") -> str:
+def unit_around(words: str, *, max_words: int, taken: str = "") -> str:
     def span(of: str) -> tuple[int, int]:
         return FEES.index(of), FEES.index(of) + len(of)
 
     start, end = find_unit(
-        FEES, span(words), most_words=most_words, taken=[span(taken)] if taken else ()
+        FEES, span(words), max_words=max_words, taken=[span(taken)] if taken else ()
     )
     return FEES[start:end]
 
 
 def test_a_unit_begins_with_the_header_of_a_table_rather_than_within() -> None:
-    assert unit_around("| Ketch | 40 |", most_words=19) == FEES[HEADER:]
+    assert unit_around("| Ketch | 40 |", max_words=19) == FEES[HEADER:]
 
 
 def test_a_unit_begins_behind_a_table_whose_header_has_no_room(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("qa.search.display.HEADER_WORDS", 0)
-    assert unit_around("A berth", most_words=19) == "A berth is paid for on the first day."
+    assert unit_around("A berth", max_words=19) == "A berth is paid for on the first day."
 
 
 def test_a_unit_does_not_grow_into_what_is_taken() -> None:
-    whole = unit_around("A berth", most_words=60)
+    whole = unit_around("A berth", max_words=60)
     assert whole == FEES
-    assert unit_around("A berth", most_words=60, taken="| Ketch | 40 |") == FEES[-37:]
+    assert unit_around("A berth", max_words=60, taken="| Ketch | 40 |") == FEES[-37:]
 
 
 def cite(quote: str, passage: Passage = COAST) -> Citation:

@@ -29,8 +29,8 @@ ELSEWHERE = replace(OATS, document_id="d2")
 QUERY = Query("What is baked?", "default")
 
 
-def answer(*passages: Passage, most_words: int = 4, query: Query = QUERY) -> Draft:
-    return ExtractiveAnswerer(most_words=most_words).answer(query, passages)
+def answer(*passages: Passage, max_words: int = 4, query: Query = QUERY) -> Draft:
+    return ExtractiveAnswerer(max_words=max_words).answer(query, passages)
 
 
 def said(draft: Draft) -> list[str]:
@@ -109,9 +109,9 @@ def test_how_well_a_place_was_found_counts_for_the_second_one_too() -> None:
 
 def test_a_second_place_has_half_the_words() -> None:
     near = read_as(RYE, "Rye", score=1.0)
-    found = answer(near, read_as(BELOW, "Oats"), most_words=8)
+    found = answer(near, read_as(BELOW, "Oats"), max_words=8)
     assert said(found) == [RYE.text, "Oats are baked here."]
-    assert said(answer(near, read_as(BELOW, "Oats"), most_words=14)) == [RYE.text, BELOW.text]
+    assert said(answer(near, read_as(BELOW, "Oats"), max_words=14)) == [RYE.text, BELOW.text]
 
 
 @pytest.mark.parametrize("other", [ELSEWHERE, OATS], ids=["another document", "the same place"])
@@ -143,13 +143,13 @@ def test_what_was_not_read_is_not_quoted() -> None:
 def test_a_quote_that_both_places_need_is_said_once() -> None:
     first = read_as(replace(LIST, text=f"{LISTED}\n- Spelt is nutty.", end_char=70), "pale")
     again = read_as(replace(first, chunk_id="c3"), "nutty", score=-0.5)
-    assert said(answer(first, again, most_words=8)) == [
+    assert said(answer(first, again, max_words=8)) == [
         "There are two:", "- Oats are pale.", "- Spelt is nutty.",
     ]  # fmt: skip
 
 
 def test_there_is_nothing_to_load() -> None:
-    answerer = ExtractiveAnswerer(most_words=4)
+    answerer = ExtractiveAnswerer(max_words=4)
     answerer.load()
     assert (answerer.is_loaded, answerer.reads_neighbors) == (True, False)
 
@@ -167,63 +167,63 @@ PIECES = [
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=25).map("".join)
 
 
-def excerpt(text: str, answer: str, *, most_words: int = 99) -> str:
+def excerpt(text: str, answer: str, *, max_words: int = 99) -> str:
     at = text.index(answer)
-    start, end = find_excerpt(text, (at, at + len(answer)), most_words=most_words)
+    start, end = find_excerpt(text, (at, at + len(answer)), max_words=max_words)
     return text[start:end]
 
 
 def test_the_sentence_that_answers_is_said() -> None:
-    assert excerpt(PLAIN, "iron", most_words=5) == "The wheel is of iron."
+    assert excerpt(PLAIN, "iron", max_words=5) == "The wheel is of iron."
 
 
 def test_all_sentences_that_the_answer_touches_are_said_however_long() -> None:
-    said = excerpt(PLAIN, "iron. Rye", most_words=1)
+    said = excerpt(PLAIN, "iron. Rye", max_words=1)
     assert said == "The wheel is of iron. Rye is ground there."
 
 
 @pytest.mark.parametrize(
-    ("most_words", "last"), [(8, "iron."), (9, "there."), (12, "there."), (13, "all.")]
+    ("max_words", "last"), [(8, "iron."), (9, "there."), (12, "there."), (13, "all.")]
 )
-def test_what_is_behind_is_said_as_long_as_there_is_room(most_words: int, last: str) -> None:
-    said = excerpt(PLAIN, "iron", most_words=most_words)
+def test_what_is_behind_is_said_as_long_as_there_is_room(max_words: int, last: str) -> None:
+    said = excerpt(PLAIN, "iron", max_words=max_words)
     assert said.startswith("The wheel")
     assert said.endswith(last)
 
 
 def test_what_is_in_front_is_said_after_what_is_behind() -> None:
-    assert excerpt(PLAIN, "iron", most_words=17).startswith("The wheel")
-    assert excerpt(PLAIN, "iron", most_words=18) == PLAIN
-    assert excerpt(PLAIN, "Anna", most_words=8) == "Rye is ground there. Anna Holt owns all."
+    assert excerpt(PLAIN, "iron", max_words=17).startswith("The wheel")
+    assert excerpt(PLAIN, "iron", max_words=18) == PLAIN
+    assert excerpt(PLAIN, "Anna", max_words=8) == "Rye is ground there. Anna Holt owns all."
 
 
 @pytest.mark.parametrize("leaning", ["It grinds rye.", "However, rye is dear.", "If not, wait."])
 def test_what_leans_on_the_sentence_before_it_has_that_too(leaning: str) -> None:
     text = f"Rye is rare. The mill is of oak. {leaning}"
-    assert excerpt(text, leaning, most_words=3) == f"The mill is of oak. {leaning}"
+    assert excerpt(text, leaning, max_words=3) == f"The mill is of oak. {leaning}"
 
 
 def test_a_word_that_only_begins_like_one_that_leans_stands_alone() -> None:
     text = "The mill is of oak. Italy has others."
-    assert excerpt(text, "Italy", most_words=3) == "Italy has others."
+    assert excerpt(text, "Italy", max_words=3) == "Italy has others."
 
 
 @pytest.mark.parametrize("leading", ["Who owns it?", "Owners are:"])
 def test_what_leads_on_to_the_sentence_behind_it_has_that_too(leading: str) -> None:
     text = f"The mill is of oak. {leading}\n\nAnna Holt does.\n\nRye is ground."
-    assert excerpt(text, leading, most_words=3) == f"{leading}\n\nAnna Holt does."
+    assert excerpt(text, leading, max_words=3) == f"{leading}\n\nAnna Holt does."
 
 
 @pytest.mark.parametrize(("words", "is_said"), [(NEEDED_WORDS, True), (NEEDED_WORDS + 1, False)])
 def test_what_is_needed_is_left_out_where_it_is_too_long(words: int, is_said: bool) -> None:
     needed = " ".join(["word"] * words) + "."
     for text in (f"{needed} It grinds rye.", f"Is rye ground? {needed}"):
-        assert (excerpt(text, "rye", most_words=3) == text) is is_said
+        assert (excerpt(text, "rye", max_words=3) == text) is is_said
 
 
 @pytest.mark.parametrize("alone", ["It grinds rye.", "Is it so?"])
 def test_what_has_no_neighbour_to_need_stands_alone(alone: str) -> None:
-    assert excerpt(alone, alone, most_words=1) == alone
+    assert excerpt(alone, alone, max_words=1) == alone
 
 
 def test_an_item_is_said_whole_without_its_neighbours() -> None:
@@ -271,19 +271,19 @@ def test_nothing_ends_in_what_leads_to_that_for_which_there_is_no_room(
     first = "The mill is dear."
     text = f"{first}\n\n{list_}"
     for words in range(4, first_words):
-        assert excerpt(text, "dear", most_words=words) == first
-    assert "iron" in excerpt(text, "dear", most_words=first_words)
+        assert excerpt(text, "dear", max_words=words) == first
+    assert "iron" in excerpt(text, "dear", max_words=first_words)
 
 
 @pytest.mark.parametrize("answer", ["part", "---"])
 def test_a_header_goes_with_its_rows(answer: str) -> None:
     assert excerpt(ROWS, answer).splitlines() == ROWS.splitlines()
-    assert excerpt(ROWS, answer, most_words=15).splitlines() == ROWS.splitlines()[:3]
+    assert excerpt(ROWS, answer, max_words=15).splitlines() == ROWS.splitlines()[:3]
 
 
-def needs(text: str, said: str, *, most_words: int = 99) -> list[str]:
+def needs(text: str, said: str, *, max_words: int = 99) -> list[str]:
     at = text.index(said)
-    found = find_needs(text, (at, at + len(said)), most_words=most_words)
+    found = find_needs(text, (at, at + len(said)), max_words=max_words)
     return [text[start:end] for start, end in found]
 
 
@@ -308,14 +308,14 @@ def test_an_item_row_or_step_needs_what_leads_to_it(
 def test_a_step_needs_those_before_it_as_long_as_there_is_room() -> None:
     steps = ["To move:", "1. Stop it.", "2. Lift it."]
     assert needs(NESTED, "3. Go.") == steps
-    assert needs(NESTED, "3. Go.", most_words=10) == steps
-    assert needs(NESTED, "3. Go.", most_words=9) == ["To move:"]
+    assert needs(NESTED, "3. Go.", max_words=10) == steps
+    assert needs(NESTED, "3. Go.", max_words=9) == ["To move:"]
 
 
 def test_what_is_needed_goes_from_the_outside_in_where_there_is_no_room() -> None:
-    assert needs(NESTED, "- Tell Anna.", most_words=8) == ["To move:", "1. Stop it."]
-    assert needs(NESTED, "- Tell Anna.", most_words=7) == ["1. Stop it."]
-    assert needs(NESTED, "- Tell Anna.", most_words=5) == []
+    assert needs(NESTED, "- Tell Anna.", max_words=8) == ["To move:", "1. Stop it."]
+    assert needs(NESTED, "- Tell Anna.", max_words=7) == ["1. Stop it."]
+    assert needs(NESTED, "- Tell Anna.", max_words=5) == []
 
 
 @pytest.mark.parametrize(
@@ -338,7 +338,7 @@ def test_what_has_what_leads_to_it_or_nothing_that_does_needs_none(text: str, sa
 
 def whole(text: str, answer: str, *, list_words: int = 99) -> str:
     at = text.index(answer)
-    span = find_excerpt(text, (at, at + len(answer)), most_words=3, list_words=list_words)
+    span = find_excerpt(text, (at, at + len(answer)), max_words=3, list_words=list_words)
     return text[slice(*span)]
 
 
@@ -390,10 +390,10 @@ def test_excerpts_of_the_samples_end_in_no_mark_and_have_what_leads_there(
     for text in filter(str.strip, SECTION.split(path.read_text(encoding="utf-8"))):
         for answer in split_segments(text):
             for list_words in (0, LIST_WORDS):
-                span = find_excerpt(text, answer.span, most_words=65, list_words=list_words)
+                span = find_excerpt(text, answer.span, max_words=65, list_words=list_words)
                 said = text[slice(*span)]
                 assert not ENDS_IN_MARK.search(said)
-                if re.match(r"[-|]|\d+\. ", said) and not find_needs(text, span, most_words=999):
+                if re.match(r"[-|]|\d+\. ", said) and not find_needs(text, span, max_words=999):
                     before = text[: span[0]].rstrip()
                     assert said.startswith("|") or not before.endswith(":")
 
@@ -422,16 +422,16 @@ def test_a_text_without_statements_is_said_as_it_stands(text: str) -> None:
 
 
 def test_without_a_part_that_answers_the_beginning_is_said() -> None:
-    assert excerpt(PLAIN, "", most_words=5) == "The mill is of oak."
+    assert excerpt(PLAIN, "", max_words=5) == "The mill is of oak."
 
 
-@given(text=TEXTS, data=st.data(), most_words=st.integers(1, 30), list_words=st.integers(0, 9))
+@given(text=TEXTS, data=st.data(), max_words=st.integers(1, 30), list_words=st.integers(0, 9))
 def test_an_excerpt_is_a_run_of_segments_around_the_answer(
-    text: str, data: st.DataObject, most_words: int, list_words: int
+    text: str, data: st.DataObject, max_words: int, list_words: int
 ) -> None:
     at = data.draw(st.integers(0, len(text)), label="start")
     to = data.draw(st.integers(at, len(text)), label="end")
-    start, end = find_excerpt(text, (at, to), most_words=most_words, list_words=list_words)
+    start, end = find_excerpt(text, (at, to), max_words=max_words, list_words=list_words)
     segments = split_segments(text)
     headings = [each for each in segments if each.kind is Kind.HEADING]
     if len(headings) == len(segments):
@@ -451,19 +451,19 @@ def test_an_excerpt_is_a_run_of_segments_around_the_answer(
     assert not any(each.kind is Kind.HEADING for each in said)
     assert {each.span for each in touched if each.end <= behind} <= {each.span for each in said}
     if len(said) > max(1, len(touched)):
-        assert len(text[start:end].split()) <= max(most_words + NEEDED_WORDS, list_words)
+        assert len(text[start:end].split()) <= max(max_words + NEEDED_WORDS, list_words)
 
 
-@given(text=TEXTS, data=st.data(), most_words=st.integers(1, 30))
+@given(text=TEXTS, data=st.data(), max_words=st.integers(1, 30))
 def test_what_is_needed_stands_in_order_before_the_excerpt(
-    text: str, data: st.DataObject, most_words: int
+    text: str, data: st.DataObject, max_words: int
 ) -> None:
     segments = split_segments(text)
     if not segments:
         return
     said = data.draw(st.sampled_from(segments))
-    needs = find_needs(text, said.span, most_words=most_words)
+    needs = find_needs(text, said.span, max_words=max_words)
     assert needs == sorted(set(needs))
     assert set(needs) <= {each.span for each in segments if each.end <= said.start}
     words = sum(len(text[start:end].split()) for start, end in [*needs, said.span])
-    assert words <= max(most_words, len(text[slice(*said.span)].split()))
+    assert words <= max(max_words, len(text[slice(*said.span)].split()))

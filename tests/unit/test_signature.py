@@ -98,9 +98,9 @@ def test_an_id_stands_for_its_span_of_the_document() -> None:
 
 def test_passages_are_given_while_there_is_room_and_the_first_one_always() -> None:
     first, second = map(len, NUMBERED.texts)
-    assert number_passages([COAST, OTHER], most_tokens=(first + second) // 4 + 1) == NUMBERED
-    cut = number_passages([COAST, OTHER], most_tokens=(first + second) // 4 - 1)
-    assert cut == NUMBERED.first(1) == number_passages([COAST, OTHER], most_tokens=1)
+    assert number_passages([COAST, OTHER], max_tokens=(first + second) // 4 + 1) == NUMBERED
+    cut = number_passages([COAST, OTHER], max_tokens=(first + second) // 4 - 1)
+    assert cut == NUMBERED.first(1) == number_passages([COAST, OTHER], max_tokens=1)
     assert NUMBERED.first(2) == NUMBERED
     assert number_passages([]).texts == ()
 

@@ -83,6 +83,6 @@ class CrossEncoderReranker(LazyModel[_Loaded]):
 
     def _cut_query(self, tokenizer: "Tokenizer", query: str) -> str:
         """Truncate the query: only the second text of a pair is truncated."""
-        most = self._max_tokens // 2
+        max_count = self._max_tokens // 2
         spans = find_token_spans(tokenizer, query)
-        return query if len(spans) <= most else query[: spans[most - 1][1]]
+        return query if len(spans) <= max_count else query[: spans[max_count - 1][1]]
