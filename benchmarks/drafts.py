@@ -45,7 +45,7 @@ from evaluation.datasets import GoldQuestion, read_dataset
 from evaluation.index import index_dataset
 from evaluation.metrics import contains_gold
 from qa.answer_question import AnsweredQuestion, answer_question
-from qa.answerers.dspy_program import LMAnswerer
+from qa.answerers.lm_answerer import LMAnswerer
 from qa.context import QAContext, build_context
 from tests.support.chat_server import Call, chat_server
 

@@ -14,7 +14,7 @@ from evaluation.index import IndexedDataset, index_dataset
 from evaluation.metrics import contains_gold
 from qa.answerers.answer_program import AnswerProgram
 from qa.answerers.compile import MIPRO, Case, compile_program, count_right
-from qa.answerers.dspy_program import LMAnswerer
+from qa.answerers.lm_answerer import LMAnswerer
 from qa.context import LANGUAGE_MODEL, QAContext, answerers, build_context, get_answerer
 from qa.search_passages import search_passages
 from qa.types import Draft, Query

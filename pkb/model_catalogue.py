@@ -147,7 +147,7 @@ def answerers(env: Env, *, programs_dir: Path) -> Catalogue:
     }
     if env.pkb_lm:
         catalogue["default"] = {
-            "BACKEND": "qa.answerers.dspy_program.LMAnswerer",
+            "BACKEND": "qa.answerers.lm_answerer.LMAnswerer",
             "OPTIONS": {
                 "model": env.pkb_lm,
                 "api_base": env.pkb_lm_api_base,

@@ -10,7 +10,7 @@ import dspy
 
 from corpus.errors import BackendError, BackendUnavailable
 from qa.answerers.answer_program import AnswerProgram
-from qa.answerers.dspy_program import LMAnswerer
+from qa.answerers.lm_answerer import LMAnswerer
 from qa.answerers.signature import number_passages, read_statements
 from qa.types import Draft, Passage, Query
 

@@ -2,7 +2,7 @@
 
 import dspy
 
-from qa.answerers.dspy_program import LMAnswerer
+from qa.answerers.lm_answerer import LMAnswerer
 from qa.grounding.drafts import Claim
 from qa.types import Draft
 from tests.support.chat_server import PASSAGES, QUERY, QUESTION, TALL

@@ -16,7 +16,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from corpus.errors import BackendError
 from qa.answerers.answer_program import AnswerProgram
-from qa.answerers.dspy_program import LMAnswerer
+from qa.answerers.lm_answerer import LMAnswerer
 from qa.grounding.drafts import Checked, Claim
 from qa.types import Draft, Exchange, Passage, Query, Quote, Statement
 from tests.contracts.answerers import AnswererContract
@@ -474,7 +474,7 @@ def watch(event, arguments):
         addresses.append(str(arguments))
 sys.addaudithook(watch)
 from tests.support.chat_server import GOOD, PASSAGES, QUERY, TALL, chat_server, openai
-from qa.answerers.dspy_program import LMAnswerer
+from qa.answerers.lm_answerer import LMAnswerer
 with chat_server(GOOD) as server:
     assert openai(server).answer(QUERY, PASSAGES).text == TALL
     assert LMAnswerer("ollama_chat/m", api_base=server.root).answer(QUERY, PASSAGES).text

@@ -12,7 +12,7 @@ import dspy
 import pytest
 
 from qa.answerers.answer_program import AnswerProgram
-from qa.answerers.dspy_program import LMAnswerer
+from qa.answerers.lm_answerer import LMAnswerer
 from tests.contracts.answerers import AnswererContract
 from tests.support.chat_server import PASSAGES, QUERY, statement
 from tests.support.ports import free_port

@@ -10,7 +10,7 @@ from functools import partial
 import pytest
 
 from corpus.errors import BackendError, BackendUnavailable
-from qa.answerers.dspy_program import LMAnswerer
+from qa.answerers.lm_answerer import LMAnswerer
 from qa.concurrency import cancellable_context
 from qa.grounding.drafts import Claim
 from tests.support.chat_server import (

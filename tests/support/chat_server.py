@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from qa.answerers.dspy_program import LMAnswerer
+from qa.answerers.lm_answerer import LMAnswerer
 from qa.grounding.drafts import Claim
 from qa.types import Passage, Query
 
@@ -297,7 +297,7 @@ def use_language_model(settings: Any, server: ChatServer, **options: Any) -> Non
     """Have answers written by the model of this server."""
     at = {"model": "openai/m", "api_base": f"{server.root}/v1", "api_key": "sk-x"}
     answerer = {
-        "BACKEND": "qa.answerers.dspy_program.LMAnswerer",
+        "BACKEND": "qa.answerers.lm_answerer.LMAnswerer",
         "OPTIONS": {**at, "timeout_s": 10.0, **options},
     }
     settings.PKB_ANSWERERS = {**settings.PKB_ANSWERERS, "default": answerer}

@@ -125,7 +125,7 @@ def _may_go_whole(words: Sequence[Word], *, is_first: bool) -> bool:
 
 
 def _runs(places: Iterable[int]) -> Iterator[range]:
-    """Group adjacent remaining."""
+    """Group adjacent positions."""
     start = end = -1
     for at in places:
         if at != end:
