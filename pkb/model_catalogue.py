@@ -28,7 +28,7 @@ def embedders(env: Env, *, cache_dir: Path) -> Catalogue:
     """Return the embedding models; exported models are stored in ``cache_dir``."""
     catalogue = _packaged_embedders(env, cache_dir)
     catalogue["hashing-<dimension>"] = {
-        "BACKEND": "corpus.embedders.hashed_words.build_hashing",
+        "BACKEND": "corpus.embedders.hashed_words.HashingEmbedder",
         "PATTERN": rf"hashing-(?P<dimension>{_DIMENSION})",
     }
     for model in [env.embedding_model_name, *env.extra_embedding_models]:

@@ -41,23 +41,22 @@ class TokenCodec:
         dimension: Length of a vector, d; any.
         bits: Bits of a number: 1, 2 or 4.
 
+    Attributes:
+        token_bytes: Bytes of one token's packed vector.
+
     Source: the rotation is that of Gao and Long, RaBitQ, SIGMOD 2024; the levels are Max's.
     """
 
     def __init__(self, dimension: int, bits: int) -> None:
         self.dimension = dimension
         self.bits = bits
+        self.token_bytes = -(-dimension * bits // 8)
         positive = np.array(_LEVELS[bits]) / np.sqrt(dimension)
         # All levels of a number of a unit vector, ascending.
         self._levels = np.concatenate([-positive[::-1], positive]).astype(np.float32)
         codes = (np.arange(256)[:, None] >> np.arange(0, 8, bits)) & (2**bits - 1)
         # The numbers in each byte, shape (256, numbers in a byte).
         self._numbers_of_byte: NDArray[np.float32] = self._levels[codes]
-
-    @property
-    def token_bytes(self) -> int:
-        """Return the bytes of one token's vector."""
-        return -(-self.dimension * self.bits // 8)
 
     def rotate(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the rotated vectors, float32, shape (n, d), comparable with unpacked ones."""
@@ -156,6 +155,9 @@ class TokenEmbedder(LazyModel[_Loaded]):
 
     Attributes:
         packed_name: Name of packed vectors; vectors of two names are never compared.
+
+    Raises:
+        BackendError: By any method, if the model is missing or failed.
     """
 
     def __init__(
@@ -177,29 +179,17 @@ class TokenEmbedder(LazyModel[_Loaded]):
         self._bits = bits
 
     def embed_query(self, query: str) -> NDArray[np.float32]:
-        """Return the query's token vectors with special tokens, shape (q + 3, d), of L2 norm 1.
-
-        Raises:
-            BackendError: The model is missing or failed.
-        """
+        """Return the query's token vectors with special tokens, shape (q + 3, d), of L2 norm 1."""
         loaded = self._loaded()
         return self._encode(loaded.graph, loaded.tokenizer, [query], _QUERY_MARKER)[0]
 
     def embed_texts(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
-        """Return each text's token vectors with special tokens, shape (t, d), of L2 norm 1.
-
-        Raises:
-            BackendError: The model is missing or failed.
-        """
+        """Return each text's token vectors with special tokens, shape (t, d), of L2 norm 1."""
         loaded = self._loaded()
         return self._encode(loaded.graph, loaded.tokenizer, texts, _TEXT_MARKER)
 
     def pack_texts(self, texts: Sequence[str]) -> list[bytes]:
-        """Return each text's token vectors, about 70 times smaller.
-
-        Raises:
-            BackendError: The model is missing or failed.
-        """
+        """Return each text's token vectors, about 70 times smaller."""
         codec = self._loaded().codec
         return [codec.pack(vectors) for vectors in self.embed_texts(texts)]
 
@@ -214,9 +204,6 @@ class TokenEmbedder(LazyModel[_Loaded]):
 
         Args:
             query: Token vectors of the query.
-
-        Raises:
-            BackendError: The model is missing.
         """
         return self._loaded().codec.mean_best_matches(query, packed)
 

@@ -11,11 +11,6 @@ from numpy.typing import NDArray
 _WORD = re.compile(r"\w+")
 
 
-def build_hashing(dimension: str) -> "HashingEmbedder":
-    """Create the embedder ``hashing-<dimension>``."""
-    return HashingEmbedder(int(dimension))
-
-
 class HashingEmbedder:
     """An ``Embedder`` that adds each word, with a sign, to one position (the hashing trick).
 
@@ -25,8 +20,8 @@ class HashingEmbedder:
     max_tokens = 256
     is_loaded = True
 
-    def __init__(self, dimension: int) -> None:
-        self.dimension = dimension
+    def __init__(self, dimension: int | str) -> None:
+        self.dimension = int(dimension)
         self.name = f"hashing-{dimension}"
 
     def load(self) -> None:

@@ -20,12 +20,7 @@ from corpus.embedders.model_files import (
     find_model,
     read_model_facts,
 )
-from corpus.embedders.tokens import (
-    TokenizedModel,
-    TokenRow,
-    load_tokenizer,
-    tokenize,
-)
+from corpus.embedders.tokens import TokenizedModel, TokenRow, load_tokenizer, tokenize
 from corpus.errors import BackendError
 
 if TYPE_CHECKING:
@@ -63,12 +58,7 @@ class OnnxModel:
     """
 
     def __init__(
-        self,
-        graph: Path,
-        *,
-        threads: int,
-        batch_size: int,
-        outputs: Sequence[str] = (),
+        self, graph: Path, *, threads: int, batch_size: int, outputs: Sequence[str] = ()
     ) -> None:
         import onnxruntime  # noqa: PLC0415  (heavy)
 
@@ -196,7 +186,7 @@ class OnnxEmbedder(TokenizedModel, LazyModel[tuple[OnnxModel, "Tokenizer"]]):
         self._cache_dir = Path(cache_dir)
         self._batch_size = batch_size
         self._threads = threads
-        self._pooling_option = pooling
+        self._pooling = pooling
         self._query_prefix = query_prefix
         self._quantized = quantized
         self.tokenizer = LazyLoader(lambda: load_tokenizer(self._folder))
@@ -225,18 +215,6 @@ class OnnxEmbedder(TokenizedModel, LazyModel[tuple[OnnxModel, "Tokenizer"]]):
     def _facts(self) -> ModelFacts:
         return read_model_facts(self._folder)
 
-    @cached_property
-    def _pooling(self) -> str:
-        packaged = PACKAGED_MODELS.get(self._model)
-        pooling = (
-            self._pooling_option or self._facts.pooling or (packaged.pooling if packaged else None)
-        )
-        if pooling not in POOLINGS:
-            raise BackendError(
-                f"How {self._model!r} pools is not known: set pooling to mean or cls."
-            )
-        return pooling
-
     def _load(self) -> tuple[OnnxModel, "Tokenizer"]:
         paths = (self._folder / "model.onnx", self._folder / "onnx" / "model.onnx")
         path = next(filter(Path.is_file, paths), None)
@@ -255,9 +233,15 @@ class OnnxEmbedder(TokenizedModel, LazyModel[tuple[OnnxModel, "Tokenizer"]]):
     def _embed(
         self, graph: OnnxModel, tokenizer: "Tokenizer", texts: Sequence[str]
     ) -> NDArray[np.float32]:
+        packaged = PACKAGED_MODELS.get(self._model)
+        pooling = self._pooling or self._facts.pooling or (packaged and packaged.pooling)
+        if pooling not in POOLINGS:
+            raise BackendError(
+                f"How {self._model!r} pools is not known: set pooling to mean or cls."
+            )
         vectors = np.empty((len(texts), self.dimension), np.float32)
         for batch in graph.run(tokenize(tokenizer, texts)):
-            if self._pooling == "cls":
+            if pooling == "cls":
                 pooled = batch.output[:, 0]
             else:
                 pooled = np.einsum("btd,bt->bd", batch.output, batch.mask.astype(np.float32))

@@ -23,11 +23,7 @@ _DEFAULT_LIMITS = LoaderLimits()
 
 
 def load_file(
-    content: bytes,
-    *,
-    filename: str,
-    media_type: str = "",
-    limits: LoaderLimits = _DEFAULT_LIMITS,
+    content: bytes, *, filename: str, media_type: str = "", limits: LoaderLimits = _DEFAULT_LIMITS
 ) -> tuple[LoadedDocument, str]:
     """Read a file of any supported format.
 

@@ -162,5 +162,9 @@ class ScanLoader(Protocol):
         ...
 
     def picture_of(self, content: bytes, *, number: int) -> "ndarray[Any, Any]":
-        """Return the pixels of a page for OCR: blue, green and red bytes, by row and column."""
+        """Return the pixels of a page for OCR: blue, green and red bytes, by row and column.
+
+        Raises:
+            UnreadableFile: The page cannot be drawn.
+        """
         ...

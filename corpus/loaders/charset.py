@@ -54,11 +54,7 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 # Escape sequences that switch the character set.
-_ISO_2022 = (
-    (b"\x1b$)C", "iso2022_kr"),
-    (b"\x1b$", "iso2022_jp_2"),
-    (b"\x1b(J", "iso2022_jp_2"),
-)
+_ISO_2022 = ((b"\x1b$)C", "iso2022_kr"), (b"\x1b$", "iso2022_jp_2"), (b"\x1b(J", "iso2022_jp_2"))
 # Browsers read these labels as the larger code page, for that is what writers used.
 _WIDER = {
     "ascii": "cp1252",

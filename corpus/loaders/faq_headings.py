@@ -107,7 +107,7 @@ def _find_questions(parts: Sequence[Block]) -> dict[int, str]:
         asking |= ones if len(asking & ones) >= MIN_MARKED else set()
     words: dict[int, str] = {}
     for at in asking:
-        is_alone = at + 1 == len(parts) or _is_lone_mark(parts[at].text)
+        is_alone = at + 1 == len(parts) or _MARK.fullmatch(parts[at].text)
         # Another question after it is no answer.
         is_answered = (
             not is_alone
@@ -124,7 +124,7 @@ def _find_questions(parts: Sequence[Block]) -> dict[int, str]:
 def _spread_question(parts: Sequence[Block], at: int) -> tuple[int, int] | None:
     """Return a mark that stands alone, and the end of the question after it."""
     char_count = 0
-    if parts[at].heading_level is not None or not _is_lone_mark(parts[at].text):
+    if parts[at].heading_level is not None or not _MARK.fullmatch(parts[at].text):
         return None
     for end in range(at + 1, len(parts)):
         char_count += len(parts[end].text)
@@ -139,8 +139,3 @@ def _is_short(text: str) -> bool:
     """Return whether a text is short enough to be a marked question."""
     is_other = BULLET.match(text) or _ANSWER.match(text) or text.startswith(_FENCES)
     return len(text) <= MAX_MARKED_CHARS and not is_other
-
-
-def _is_lone_mark(text: str) -> bool:
-    mark = _MARK.match(text)
-    return mark is not None and mark.end() == len(text)

@@ -1,6 +1,6 @@
 """Links of pages and entries of sitemaps, parsed in a child process."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from corpus.loaders import registry
 from corpus.loaders.limits import LoaderLimits
@@ -9,8 +9,7 @@ from corpus.loaders.sandbox import run_in_child
 _LIMITS = LoaderLimits(wall_s=30.0)
 
 
-@dataclass(frozen=True, slots=True)
-class PageLinks:
+class PageLinks(NamedTuple):
     """The links of a page, unresolved.
 
     Attributes:
@@ -23,8 +22,7 @@ class PageLinks:
     canonical: str
 
 
-@dataclass(frozen=True, slots=True)
-class Sitemap:
+class Sitemap(NamedTuple):
     """The URLs of pages, and of further sitemaps."""
 
     pages: tuple[str, ...]

@@ -31,12 +31,7 @@ def draw_page(content: bytes, number: int, *, media_type: str = registry.PDF) ->
 
 
 def find_on_page(
-    content: bytes,
-    number: int,
-    *,
-    quote: str,
-    before: str = "",
-    media_type: str = registry.PDF,
+    content: bytes, number: int, *, quote: str, before: str = "", media_type: str = registry.PDF
 ) -> PageLayout:
     """Return the positions of a quote on a page.
 

@@ -107,10 +107,7 @@ FORMATS: dict[str, Format] = {
     JSON: Format("json", "JSON", ("json",), in_process=True),
     JSON_LINES: Format("jsonl", "JSON Lines", ("jsonl", "ndjson"), in_process=True),
     SUBTITLES: Format(
-        "subtitles",
-        "subtitles (VTT, SRT)",
-        ("vtt", "srt", "sbv", "ass", "ssa"),
-        in_process=True,
+        "subtitles", "subtitles (VTT, SRT)", ("vtt", "srt", "sbv", "ass", "ssa"), in_process=True
     ),
     PNG: Format("image", "PNG image", ("png",), is_prose=True),
     JPEG: Format("image", "JPEG image", ("jpg", "jpeg"), is_prose=True),

@@ -81,13 +81,10 @@ class Worker:
             start_new_session=True,
             env=_ENVIRONMENT | inherited,
         )
+        self.pid = self._process.pid
         # Both were opened as pipes.
         self._requests = cast("IO[bytes]", self._process.stdin)
         self._replies = cast("IO[bytes]", self._process.stdout)
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
 
     def ask(self, request: dict[str, Any], content: bytes, *, within_s: float) -> list[Any]:
         """Send a file and wait for the reply; return its lines.
@@ -216,12 +213,7 @@ def read_in_child(
 
 
 def run_in_child(
-    act: str,
-    content: bytes,
-    *,
-    media_type: str,
-    limits: LoaderLimits,
-    arguments: Mapping[str, Any],
+    act: str, content: bytes, *, media_type: str, limits: LoaderLimits, arguments: Mapping[str, Any]
 ) -> list[Any]:
     """Run an action on a file in a child process; return the lines of its result.
 

@@ -43,6 +43,8 @@ _MAX_OPEN_FILES = 64
 # Documents nest deeper than programs: unclosed tags in old pages nest by hundreds.
 RECURSION_LIMIT = 5_000
 _CHUNK_BYTES = 2**20
+# Imported at the first scan: most workers never need its 130 MiB.
+_OCR_ENGINE = "corpus.loaders.ocr.engine"
 # Bytes of a reply beside the text: keys, escapes, metadata.
 _REPLY_OVERHEAD = 64 * 2**20
 
@@ -59,7 +61,7 @@ def main() -> None:
         # A loader's modules are imported once here, so that children inherit them.
         if request.get("act") == "read_scan":
             with contextlib.suppress(ImportError):
-                _ocr().load()
+                importlib.import_module(_OCR_ENGINE).load()
         for name in getattr(registry.loader_for(request["media_type"]), "PRELOAD", ()):
             with contextlib.suppress(ImportError):  # the child meets it again, and reports it
                 importlib.import_module(name)
@@ -70,11 +72,6 @@ def main() -> None:
 
 def _line(reply: object) -> bytes:
     return json.dumps(reply, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-
-
-def _ocr() -> Any:
-    """Return the OCR engine; most workers never need its 130 MiB."""
-    return importlib.import_module("corpus.loaders.ocr.engine")
 
 
 def _parse_in_child(request: dict[str, Any], content: bytes) -> bytes:
@@ -187,7 +184,7 @@ def _result_lines(request: dict[str, Any], content: bytes, limits: LoaderLimits)
         loader = registry.loader_for(request["media_type"])
         if not isinstance(loader, ScanLoader):
             raise UnreadableFile("Files of this type have no scanned pages.")
-        return [_ocr().read(loader.picture_of(content, **arguments))]
+        return [importlib.import_module(_OCR_ENGINE).read(loader.picture_of(content, **arguments))]
     if act == "draw_page":
         png = (rendering if is_pdf else image_loader).draw(content, **arguments)
         return [base64.b64encode(png).decode()]

@@ -60,7 +60,8 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         styles = Styles(archive)
         reader = _Reader(styles, Numbering(archive))
         reader.walk(body)
-        blocks = reader.blocks()
+        reader.end_list()
+        blocks = reader.blocks
         for kind, name in relations(archive, main).values():
             if kind in _NOTES:
                 notes = read_xml(archive, name)
@@ -88,12 +89,8 @@ class _Reader:
         self.title = ""
         self._styles = styles
         self._numbering = numbering
-        self._blocks: list[Block] = []
+        self.blocks: list[Block] = []
         self._items: list[str] = []
-
-    def blocks(self) -> list[Block]:
-        self._end_list()
-        return self._blocks
 
     def walk(self, parent: "Element") -> None:
         """Add the paragraphs, lists and tables inside an element."""
@@ -101,8 +98,8 @@ class _Reader:
             if element.tag == W + "p":
                 self._paragraph(element)
             elif element.tag == W + "tbl":
-                self._end_list()
-                self._blocks.extend(table_blocks(_rows(element)))
+                self.end_list()
+                self.blocks.extend(table_blocks(_rows(element)))
             elif element.tag in _WRAPPERS:
                 self.walk(element)
 
@@ -110,17 +107,17 @@ class _Reader:
         text = paragraph_text(paragraph)
         level, is_title, item = self._styles.of(paragraph)
         if text and level:
-            self._end_list()
+            self.end_list()
             line = " ".join(text.split())
-            self._blocks.append(Block(line, level, line))
+            self.blocks.append(Block(line, level, line))
             if is_title and not self.title:
                 self.title = line
         elif text and item is not None:
             number, depth = item
             self._items.append(f"{_INDENT * depth}{self._numbering.mark(number, depth)} {text}")
         elif text:
-            self._end_list()
-            self._blocks.append(Block(text))
+            self.end_list()
+            self.blocks.append(Block(text))
         # Text boxes follow the paragraph, so that they do not interrupt a sentence. Each is stored
         # in two formats.
         boxes: dict[str, Element] = {}
@@ -130,9 +127,9 @@ class _Reader:
             if box_text.strip():
                 self.walk(box)
 
-    def _end_list(self) -> None:
+    def end_list(self) -> None:
         if self._items:
-            self._blocks.append(Block("\n".join(self._items)))
+            self.blocks.append(Block("\n".join(self._items)))
             self._items = []
 
 

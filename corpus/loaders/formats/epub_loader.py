@@ -1,7 +1,6 @@
 """EPUB: the chapters in the order of the spine."""
 
 import posixpath
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 from zipfile import ZipFile
@@ -34,7 +33,17 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
     """Read the chapters of a book; encrypted fonts are allowed, encrypted chapters are not."""
     with opened(content) as archive:
         package_name, package = _package(archive)
-        chapters = list(_spine(package, posixpath.dirname(package_name)))
+        folder = posixpath.dirname(package_name)
+        items = {item.get("id", ""): item for item in package.iter(_OPF + "item")}
+        # In reading order, without the table of contents.
+        chapters: list[str] = []
+        for reference in package.iter(_OPF + "itemref"):
+            item = items.get(reference.get("idref", ""))
+            if item is None or "nav" in (item.get("properties") or "").split():
+                continue
+            if item.get("media-type") in _CHAPTER_TYPES:
+                path = unquote(item.get("href", "").partition("#")[0])
+                chapters.append(posixpath.normpath(posixpath.join(folder, path)))
         encryption = read_xml(archive, _ENCRYPTION)
         for element in () if encryption is None else encryption.iter():
             if unquote(element.get("URI") or "") in chapters:
@@ -61,18 +70,6 @@ def _package(archive: ZipFile) -> tuple[str, "Element"]:
         if name and package is not None:
             return name, package
     raise UnreadableFile("The book has no package document.")
-
-
-def _spine(package: "Element", folder: str) -> Iterator[str]:
-    """Return the entry names of chapters in reading order, without the table of contents."""
-    items = {item.get("id", ""): item for item in package.iter(_OPF + "item")}
-    for reference in package.iter(_OPF + "itemref"):
-        item = items.get(reference.get("idref", ""))
-        if item is None or "nav" in (item.get("properties") or "").split():
-            continue
-        if item.get("media-type") in _CHAPTER_TYPES:
-            path = unquote(item.get("href", "").partition("#")[0])
-            yield posixpath.normpath(posixpath.join(folder, path))
 
 
 def _texts(package: "Element", name: str) -> list[str]:

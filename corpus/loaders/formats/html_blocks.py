@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import chain, product, takewhile
 from typing import TYPE_CHECKING
 
 from corpus.errors import UnreadableFile
@@ -86,29 +86,26 @@ def html_pieces(root: "HtmlElement") -> list[LinkedBlock]:
     """Return the blocks like ``html_blocks``, with their share of links."""
     walk = _Walk()
     walk.enter(root)
-    return walk.pieces()
+    walk.end_block()
+    return walk.pieces
 
 
 class _Walk:
     """Collects inline text and ends a block at each block element."""
 
     def __init__(self) -> None:
-        self._pieces: list[LinkedBlock] = []
+        self.pieces: list[LinkedBlock] = []
         self._inline: list[str] = []
         self._linked_chars = 0
         self._in_link = 0
         self._labels: tuple[str, ...] = ()
         self._mark = ""
 
-    def pieces(self) -> list[LinkedBlock]:
-        self._flush()
-        return self._pieces
-
     def enter(self, element: "HtmlElement") -> None:
         tag = element.tag
         blocks = _whole_blocks(element)
         if blocks is not None:
-            self._flush()
+            self.end_block()
             linked = sum(len(inline_text(link)) for link in element.iter("a"))
             chars = sum(len(block.text) for block in blocks)
             share = min(linked / chars, 1.0) if chars else 0.0
@@ -116,7 +113,7 @@ class _Walk:
             for block in blocks:
                 if block.text.strip():
                     labeled = replace(block, labels=(*self._labels, *block.labels))
-                    self._pieces.append(LinkedBlock(labeled, share))
+                    self.pieces.append(LinkedBlock(labeled, share))
         elif tag in _LISTS:
             self._rich_list(element)
         elif tag == "dl":
@@ -135,11 +132,11 @@ class _Walk:
 
     def _inside(self, element: "HtmlElement", label: str = "") -> None:
         """Add the blocks inside an element, under one more label if it has one."""
-        self._flush()
+        self.end_block()
         outer = self._labels
         self._add_label(label)
         self._children(element)
-        self._flush()
+        self.end_block()
         self._labels = outer
 
     def _add_label(self, label: str) -> None:
@@ -148,7 +145,7 @@ class _Walk:
 
     def _rich_list(self, element: "HtmlElement") -> None:
         """Add a list whose items contain blocks; each begins with its mark."""
-        self._flush()
+        self.end_block()
         number = bounded_number(element.get("start"), default=1, maximum=_MAX_START)
         self._text(element.text)
         for item in element:
@@ -158,11 +155,11 @@ class _Walk:
                 self._inside(item)
                 self._mark = ""
             self._text(item.tail)
-        self._flush()
+        self.end_block()
 
     def _definitions(self, element: "HtmlElement") -> None:
         """Add a definition list, each definition labeled with its term."""
-        self._flush()
+        self.end_block()
         outer = self._labels
         self._text(element.text)
         for child in element:
@@ -170,14 +167,18 @@ class _Walk:
                 self._labels = outer
                 self._definitions(child)
             elif _is_shown(child):
-                terms = _terms_from(child) if child.tag == "dt" else None
-                if terms is not None:
-                    self._flush()
+                before = child.getprevious()
+                if child.tag == "dt" and (before is None or before.tag != "dt"):
+                    self.end_block()
                     self._labels = outer
-                    self._add_label(normalize_label(", ".join(terms)))
+                    # Terms right after it share its description; without one, they label nothing.
+                    siblings = chain([child], child.itersiblings())
+                    terms = list(takewhile(lambda each: each.tag == "dt", siblings))
+                    if terms[-1].getnext() is not None:
+                        self._add_label(normalize_label(", ".join(map(inline_text, terms))))
                 self.enter(child)
             self._text(child.tail)
-        self._flush()
+        self.end_block()
         self._labels = outer
 
     def _children(self, element: "HtmlElement") -> None:
@@ -194,14 +195,14 @@ class _Walk:
             if self._in_link:
                 self._linked_chars += len(spaced.strip())
 
-    def _flush(self) -> None:
+    def end_block(self) -> None:
         spaced = re.sub(r"[ \t]+", " ", "".join(self._inline))
         # Line breaks stay, without spaces around them.
         text = _AROUND_BREAK.sub("\n", spaced).strip()
         if text:
             block = Block(self._mark + text, labels=self._labels)
             self._mark = ""
-            self._pieces.append(LinkedBlock(block, min(self._linked_chars / len(text), 1.0)))
+            self.pieces.append(LinkedBlock(block, min(self._linked_chars / len(text), 1.0)))
         self._inline.clear()
         self._linked_chars = 0
 
@@ -229,7 +230,16 @@ def _whole_blocks(element: "HtmlElement") -> list[Block] | None:
             return None
         return [Block("\n".join(_list_lines(element, 0)))]
     if tag == "table":
-        return _table_blocks(element)
+        # Others lay out blocks, or a single column.
+        is_data = (
+            next(element.iter(*_HEADINGS, "pre", "form"), None) is None
+            and all(inner is element for inner in element.iter("table"))
+            and any(len(row.xpath("./td|./th")) > 1 for row in element.iter("tr"))
+        )
+        labels = tuple(filter(None, [_find_label(element, "caption")]))
+        rows = _table_rows(element) if is_data else []
+        blocks = [replace(block, labels=labels) for block in table_blocks(rows)]
+        return blocks if is_data else None
     bold = [child for child in element if child.tag in _BOLD] if tag == "p" else []
     if len(bold) == 1 and next(element.iter("br"), None) is None:
         # A paragraph that is one short bold line is a heading.
@@ -239,39 +249,10 @@ def _whole_blocks(element: "HtmlElement") -> list[Block] | None:
     return None
 
 
-def _table_blocks(table: "HtmlElement") -> list[Block] | None:
-    """Return a table of data; None for one that lays out blocks or a single column."""
-    is_layout = (
-        next(table.iter(*_HEADINGS, "pre", "form"), None) is not None
-        or any(inner is not table for inner in table.iter("table"))
-        or not any(len(row.xpath("./td|./th")) > 1 for row in table.iter("tr"))
-    )
-    if is_layout:
-        return None
-    labels = tuple(filter(None, [_find_label(table, "caption")]))
-    return [replace(block, labels=labels) for block in table_blocks(_table_rows(table))]
-
-
 def _find_label(element: "HtmlElement", tag: str) -> str:
     """Return the label that a child of an element gives to all of it."""
     child = next((one for one in element if one.tag == tag), None)
     return "" if child is None else normalize_label(inline_text(child))
-
-
-def _terms_from(term: "HtmlElement") -> list[str] | None:
-    """Return a term and those right after it that share a description.
-
-    None for a term that follows another; nothing for terms without a description.
-    """
-    before = term.getprevious()
-    if before is not None and before.tag == "dt":
-        return None
-    terms: list[str] = []
-    following: HtmlElement | None = term
-    while following is not None and following.tag == "dt":
-        terms.append(inline_text(following))
-        following = following.getnext()
-    return terms if following is not None else []
 
 
 def _is_shown(element: "HtmlElement") -> bool:

@@ -1,12 +1,21 @@
-"""HTML pages: the main content without menus, with headings, lists and tables."""
+"""HTML pages: the main content without menus, teasers and footers.
 
-from typing import Any
+trafilatura finds the main text well, but loses the page's structure and often drops the lead
+paragraph, tables and listings. So its result only marks our blocks: the content is everything
+between the first and the last marked block, except blocks of links.
+"""
+
+import copy
+import re
+from typing import TYPE_CHECKING, Any
 
 from corpus.errors import EmptyDocument
-from corpus.loaders.blocks import LoadedDocument
+from corpus.loaders.blocks import Block, LoadedDocument
 from corpus.loaders.charset import decode
-from corpus.loaders.formats.html_blocks import html_pieces, inline_text, parse_html
-from corpus.loaders.formats.html_main import main_blocks
+from corpus.loaders.formats.html_blocks import LinkedBlock, html_pieces, inline_text, parse_html
+
+if TYPE_CHECKING:
+    from lxml.html import HtmlElement
 
 PRELOAD = ("lxml.html", "trafilatura")
 
@@ -21,6 +30,24 @@ _META_NAMES = {
     "site_name": "og:site_name",
 }
 _KEYS = {name: key for key, names in _META_NAMES.items() for name in names.split()}
+_NOT_LETTERS = re.compile(r"\W+")
+# Elements that pages use for secondary content.
+_BESIDE = ("nav", "aside", "footer")
+# A block of this length is prose; a shorter one may be a label or a button.
+_LONG_CHARS = 60
+# A block with at least this share of letters in links is navigation.
+_MAX_LINK_SHARE = 0.5
+# A page with links in its text only has no menus to drop.
+_MIN_MENU_SHARE = 0.1
+# Blocks above the first marked one in which the page's heading may be.
+_MAX_LEAD_BLOCKS = 12
+_MAX_LEAD_LEVEL = 3
+# If it found a smaller share of the text outside links, trafilatura failed.
+_MIN_MAIN_SHARE = 0.25
+# Limits the search for each block in the main text, which takes quadratic time.
+_MAX_SEARCHED_CHARS = 300_000
+# Limits trafilatura, which takes quadratic time on some pages.
+_MAX_ELEMENTS = 50_000
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
@@ -48,8 +75,76 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
             metadata["url"] = link.get("href")
     titles = [inline_text(title) for title in root.iter("title")]
     return LoadedDocument(
-        blocks=tuple(main_blocks(root, html_pieces(root))),
+        blocks=tuple(_main_blocks(root, html_pieces(root))),
         title=titles[0] if titles else "",
         tags=tuple(keywords),
         metadata=metadata,
     )
+
+
+def _main_blocks(root: "HtmlElement", pieces: list[LinkedBlock]) -> list[Block]:
+    """Return the content blocks of a page, or all blocks if that is unclear."""
+    everything = [piece.block for piece in pieces]
+    chars = sum(len(block.text) for block in everything)
+    linked = sum(len(p.block.text) for p in pieces if p.link_share > _MAX_LINK_SHARE)
+    has_menus = next(root.iter(*_BESIDE), None) is not None or linked > chars * _MIN_MENU_SHARE
+    if not has_menus:
+        return everything
+    main = _main_text(root)
+    lines = {_letters(line) for line in main.splitlines()}
+    # Searching a long text for each block would take minutes.
+    joined = _letters(main) if len(main) <= _MAX_SEARCHED_CHARS else ""
+    letters = (_letters(block.text) for block in everything)
+    marked = [bool(main) and (words in lines or words in joined) for words in letters]
+    anchors = [
+        at for at, block in enumerate(everything) if marked[at] and len(block.text) >= _LONG_CHARS
+    ]
+    if not anchors:
+        return everything
+    # With the short marked blocks right before and after.
+    first, last = anchors[0], anchors[-1]
+    while first > 0 and marked[first - 1]:
+        first -= 1
+    while last + 1 < len(marked) and marked[last + 1]:
+        last += 1
+    content = _lead(pieces[:first]) + [
+        everything[at] for at in range(first, last + 1) if marked[at] or _is_content(pieces[at])
+    ]
+    share = sum(len(block.text) for block in content) / max(chars - linked, 1)
+    return content if share >= _MIN_MAIN_SHARE else everything
+
+
+def _main_text(root: "HtmlElement") -> str:
+    import trafilatura  # noqa: PLC0415 - slow to import
+
+    if sum(1 for _ in root.iter()) > _MAX_ELEMENTS:
+        return ""
+    text = trafilatura.extract(
+        copy.deepcopy(root), output_format="txt", include_comments=False, include_tables=True
+    )
+    return text or ""
+
+
+def _letters(text: str) -> str:
+    return _NOT_LETTERS.sub("", text).lower()
+
+
+def _is_content(piece: LinkedBlock) -> bool:
+    if piece.link_share > _MAX_LINK_SHARE:
+        return False
+    block = piece.block
+    is_named = block.heading_level is not None or bool(block.labels)
+    return is_named or len(block.text) >= _LONG_CHARS or "\n" in block.text
+
+
+def _lead(before: list[LinkedBlock]) -> list[Block]:
+    """Return the blocks from the page's heading to the first marked block."""
+    near = before[-_MAX_LEAD_BLOCKS:]
+    for at in range(len(near) - 1, -1, -1):
+        level = near[at].block.heading_level
+        if level is None or level > _MAX_LEAD_LEVEL or near[at].link_share > _MAX_LINK_SHARE:
+            continue
+        below = (one for one in near[at + 1 :] if _is_content(one))
+        long = [one.block for one in below if len(one.block.text) >= _LONG_CHARS]
+        return [near[at].block, *long]
+    return []

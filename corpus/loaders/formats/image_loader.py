@@ -33,11 +33,7 @@ _WHITE = (255, 255, 255, 255)
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Return a document with one scan for each image; OCR reads the text.
-
-    Raises:
-        UnreadableFile: It is damaged, or has more pixels than are allowed.
-    """
+    """Return a document with one scan for each image; OCR reads the text."""
     page_count = count_pages(content)
     return LoadedDocument(
         blocks=(), metadata={"page_count": page_count}, scans=tuple(range(1, page_count + 1))
@@ -45,12 +41,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
 
 
 def load_scanned(content: bytes, *, filename: str, scans: Mapping[int, Scan]) -> LoadedDocument:
-    """Build the document of an image from the OCR results.
-
-    Raises:
-        UnreadableFile: As ``load``.
-        EmptyDocument: OCR found no text.
-    """
+    """Build the document of an image from the OCR results."""
     pages = {number: sort_lines(scan) for number, scan in sorted(scans.items())}
     blocks = blocks_from_pages(pages, {})
     if not blocks:
@@ -63,11 +54,7 @@ def load_scanned(content: bytes, *, filename: str, scans: Mapping[int, Scan]) ->
 
 
 def picture_of(content: bytes, *, number: int) -> "ndarray[Any, Any]":
-    """Return the pixels of an image for OCR: blue, green and red bytes, by row and column.
-
-    Raises:
-        UnreadableFile: As ``load``.
-    """
+    """Return the pixels of an image, reduced to what OCR needs."""
     import numpy as np  # noqa: PLC0415 - only in the child process
 
     picture = open_page(content, number=number, max_pixels=OCR_PIXELS)
@@ -119,11 +106,7 @@ def open_page(content: bytes, *, number: int, max_pixels: int, width_px: int = 0
 
 
 def draw(content: bytes, *, number: int) -> bytes:
-    """Return an image as PNG.
-
-    Raises:
-        PageNotFound, UnreadableFile: As ``open_page``.
-    """
+    """Return an image as PNG; raises as ``open_page``."""
     png = io.BytesIO()
     picture = open_page(content, number=number, max_pixels=MAX_PIXELS, width_px=WIDTH_PX)
     picture.save(png, "PNG")
@@ -131,11 +114,7 @@ def draw(content: bytes, *, number: int) -> bytes:
 
 
 def measure(content: bytes, *, number: int) -> PageLayout:
-    """Return the size at which an image is drawn, and the number of images.
-
-    Raises:
-        PageNotFound, UnreadableFile: As ``open_page``.
-    """
+    """Return the size at which an image is drawn, and the image count; raises as ``draw``."""
     picture = open_page(content, number=number, max_pixels=MAX_PIXELS, width_px=WIDTH_PX)
     return PageLayout(picture.width, picture.height, count_pages(content), [])
 

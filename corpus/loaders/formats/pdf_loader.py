@@ -41,21 +41,12 @@ _MAX_OCR_PIXELS = 5_000_000
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read the text of a PDF page by page, and list the scanned pages.
-
-    Raises:
-        UnreadableFile: It is damaged, or asks for a password.
-        EmptyDocument: No page has text, and none is scanned.
-    """
+    """Read the text of a PDF page by page, and list the scanned pages."""
     return _load(content, filename, scans=None)
 
 
 def load_scanned(content: bytes, *, filename: str, scans: Mapping[int, Scan]) -> LoadedDocument:
-    """Read the text of a PDF page by page, with the OCR results of some pages.
-
-    Raises:
-        UnreadableFile, EmptyDocument: As ``load``.
-    """
+    """Read the text of a PDF page by page, with the OCR results of some pages."""
     return _load(content, filename, scans=scans)
 
 
@@ -79,9 +70,14 @@ def _load(content: bytes, filename: str, *, scans: Mapping[int, Scan] | None) ->
         scanned += [number] if is_scanned else []
     if page_count and not pages:
         raise UnreadableFile("None of the PDF's pages can be read: it is damaged.")
-    # OCR replaces a text layer that has less text, such as a stamp.
-    by_ocr = {number: sort_lines(scan) for number, scan in (scans or {}).items()}
-    by_ocr = {n: lines for n, lines in by_ocr.items() if _chars(lines) > _chars(pages.get(n, []))}
+    by_ocr: dict[int, list[Line]] = {}
+    for number, scan in (scans or {}).items():
+        lines = sort_lines(scan)
+        # OCR replaces a text layer that has less text, such as a stamp.
+        layers = (lines, pages.get(number, []))
+        ocr_chars, layer_chars = (sum(len(line.text) for line in layer) for layer in layers)
+        if ocr_chars > layer_chars:
+            by_ocr[number] = lines
     with_text = {number: lines for number, lines in pages.items() if number not in by_ocr}
     outline = _outline(pdf)
     # Letter sizes are compared within OCR and text pages.
@@ -95,10 +91,6 @@ def _load(content: bytes, filename: str, *, scans: Mapping[int, Scan] | None) ->
         metadata={"page_count": page_count, **_metadata(pdf, properties)},
         scans=tuple(scanned) if scans is None else (),
     )
-
-
-def _chars(lines: list[Line]) -> int:
-    return sum(len(line.text) for line in lines)
 
 
 def _pages(pdf: "PdfDocument", page_count: int) -> Iterator[tuple[int, list[Line], bool]]:
@@ -187,11 +179,7 @@ def is_scan(page: "PdfPage", text: str) -> bool:
 
 
 def picture_of(content: bytes, *, number: int) -> "ndarray[Any, Any]":
-    """Return the pixels of a page for OCR: blue, green and red bytes, by row and column.
-
-    Raises:
-        UnreadableFile: The page cannot be drawn.
-    """
+    """Return the pixels of a page, at the resolution that OCR needs."""
     from pypdfium2 import PdfDocument, PdfiumError  # noqa: PLC0415
 
     try:

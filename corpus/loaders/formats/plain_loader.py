@@ -4,12 +4,7 @@ from pathlib import PurePath
 
 from corpus.loaders.blocks import Block, LoadedDocument
 from corpus.loaders.charset import decode
-from corpus.loaders.formats.plain_text import (
-    column_count,
-    normalize_newlines,
-    paragraphs,
-    title_at,
-)
+from corpus.loaders.formats.plain_text import column_count, normalize_newlines, paragraphs, title_at
 from corpus.loaders.formats.transcripts import transcript_blocks
 
 _MAX_LEVEL = 6

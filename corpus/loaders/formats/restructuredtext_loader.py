@@ -7,7 +7,8 @@ from corpus.loaders.charset import decode
 from corpus.loaders.formats.plain_text import normalize_newlines, title_at
 
 _MAX_LEVEL = 6
-_ROLE = re.compile(r":[a-z][a-z:+.-]{0,60}:`([^`]*+)`")
+# A reference: its words, and its target.
+_ROLE = re.compile(r":[a-z][a-z:+.-]{0,60}:`([^`]*?)(?:\s*<[^<`]*>)?`")
 _FIELD = re.compile(r":([A-Za-z][\w -]*):[ \t]+(\S.*)$")
 # A link target, which readers do not see.
 _LABEL = re.compile(r"\A\.\. _[^:]+:$")
@@ -34,7 +35,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         if title:
             if title.style not in styles:
                 styles.append(title.style)
-            plain = " ".join(_ROLE.sub(_words, title.text).replace("``", "").split())
+            plain = " ".join(_ROLE.sub(r"\1", title.text).replace("``", "").split())
             blocks.append(Block(title.text, min(styles.index(title.style) + 1, _MAX_LEVEL), plain))
         elif not _LABEL.match(line):
             pending.append(line)
@@ -48,9 +49,3 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         if field and field[1].lower() in _METADATA_FIELDS:
             metadata["created" if field[1].lower() == "date" else field[1].lower()] = field[2]
     return LoadedDocument(tuple(blocks), metadata=metadata)
-
-
-def _words(role: re.Match[str]) -> str:
-    """Return the words of a reference without its target."""
-    words, bracket, _ = role[1].rpartition("<")
-    return words.rstrip() if bracket and role[1].endswith(">") else role[1]

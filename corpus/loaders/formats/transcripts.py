@@ -1,7 +1,6 @@
 """Transcripts as plain text with times in their lines, and times in a recording."""
 
 import re
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import PurePath
 
@@ -60,24 +59,18 @@ def transcript_blocks(text: str, *, filename: str) -> list[Block]:
     ascends = all(sooner <= later for sooner, later in pairwise(seconds))
     if not (begins and ascends and seconds[0] < seconds[-1]):
         return []
-    return list(_blocks(lines, time_of_line))
-
-
-def _blocks(lines: list[str], time_of_line: list[str]) -> Iterator[Block]:
-    """Yield blocks of lines between times, up to the usual block length."""
-    pending: list[str] = []
-    time = now = ""
-    for line, line_time in zip(lines, time_of_line, strict=True):
-        if line_time and sum(map(len, pending)) >= _BLOCK_CHARS:
-            yield _block(pending, time)
-            pending = []
-        now = line_time or now
-        if not any(pending):
-            time = now
-        pending.append(line)
-    yield _block(pending, time)
-
-
-def _block(lines: list[str], time: str) -> Block:
-    label = time_label(seconds_of(time)) if time else ""
-    return Block("\n".join(lines).strip("\n"), labels=(label,) if label else ())
+    # Blocks begin at a time, from the usual length on, and have the time of their first line.
+    groups: list[tuple[str, list[str]]] = [("", [])]
+    now = ""
+    for line, time in zip(lines, time_of_line, strict=True):
+        now = time or now
+        if time and sum(map(len, groups[-1][1])) >= _BLOCK_CHARS:
+            groups.append((now, []))
+        elif not any(groups[-1][1]):
+            groups[-1] = (now, groups[-1][1])
+        groups[-1][1].append(line)
+    blocks: list[Block] = []
+    for time, group in groups:
+        label = time_label(seconds_of(time)) if time else ""
+        blocks.append(Block("\n".join(group).strip("\n"), labels=(label,) if label else ()))
+    return blocks

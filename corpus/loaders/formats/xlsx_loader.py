@@ -96,10 +96,18 @@ class _Book:
         if _SHARED_STRINGS in archive.namelist():
             items = stream_xml(archive, _SHARED_STRINGS, _S + "si")
             self._strings = [_rich_text(item) for item in items]
-        self._formats = _number_formats(archive)
         settings = root.find(_S + "workbookPr")
         is_1904 = settings is not None and settings.get("date1904") in ("1", "true")
         self._epoch = _EPOCH_1904 if is_1904 else _EPOCH_1900
+        # The format of each cell style: a kind, ``percent`` with decimals, or empty.
+        self._formats: list[str] = []
+        sheet = read_xml(archive, "xl/styles.xml")
+        if sheet is not None:
+            numbers = sheet.iter(_S + "numFmt")
+            codes = {item.get("numFmtId", ""): item.get("formatCode", "") for item in numbers}
+            for style in sheet.findall(f"{_S}cellXfs/*"):
+                number = style.get("numFmtId", "0")
+                self._formats.append(_kind_of_format(number, codes.get(number, "")))
 
     def rows(self, name: str) -> Iterator[list[str]]:
         """Yield rows from the first with text; gaps give empty rows."""
@@ -163,6 +171,20 @@ class _Book:
         return moment.date().isoformat() if kind == "date" else moment.isoformat(sep=" ")
 
 
+def _kind_of_format(number: str, code: str) -> str:
+    known = bounded_number(number, default=0, maximum=_MAX_FORMAT)
+    bare = _NOT_FORMAT.sub("", code).lower()
+    if known in _DATE_FORMATS or re.search(r"y|d", bare):
+        return "datetime" if "h" in bare or known == _DATE_TIME else "date"
+    if known in _TIME_FORMATS or re.search(r"h|s", bare):
+        return "time"
+    if known in _PERCENT_FORMATS:
+        return f"percent{_PERCENT_FORMATS[known]}"
+    if bare.endswith("%"):
+        return f"percent{len(re.sub('[^0#]', '', bare.partition('.')[2]))}"
+    return ""
+
+
 def _merged_cells(content: bytes) -> dict[tuple[int, int], tuple[int, int]]:
     """Map each cell of a merged range to its first cell, as (row, column)."""
     origins: dict[tuple[int, int], tuple[int, int]] = {}
@@ -182,33 +204,6 @@ def _rich_text(item: "Element") -> str:
     for reading in item.iter(_S + "rPh"):
         reading.clear()
     return "".join(text.text or "" for text in item.iter(_S + "t"))
-
-
-def _number_formats(archive: ZipFile) -> list[str]:
-    """Return the format of each cell style: a kind, ``percent`` with decimals, or empty."""
-    root = read_xml(archive, "xl/styles.xml")
-    if root is None:
-        return []
-    codes = {
-        item.get("numFmtId", ""): item.get("formatCode", "") for item in root.iter(_S + "numFmt")
-    }
-    styles = root.find(_S + "cellXfs")
-    kinds: list[str] = []
-    for style in () if styles is None else styles:
-        stored_id = style.get("numFmtId", "0")
-        number = bounded_number(stored_id, default=0, maximum=_MAX_FORMAT)
-        code = _NOT_FORMAT.sub("", codes.get(stored_id, "")).lower()
-        kind = ""
-        if number in _DATE_FORMATS or re.search(r"y|d", code):
-            kind = "datetime" if "h" in code or number == _DATE_TIME else "date"
-        elif number in _TIME_FORMATS or re.search(r"h|s", code):
-            kind = "time"
-        elif number in _PERCENT_FORMATS:
-            kind = f"percent{_PERCENT_FORMATS[number]}"
-        elif code.endswith("%"):
-            kind = f"percent{len(re.sub('[^0#]', '', code.partition('.')[2]))}"
-        kinds.append(kind)
-    return kinds
 
 
 def _column(reference: str, *, default: int) -> int:

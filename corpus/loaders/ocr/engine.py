@@ -16,10 +16,7 @@ from corpus.loaders.blocks import Scan, ScannedLine
 if TYPE_CHECKING:
     from numpy import ndarray
 
-_WEIGHTS = {
-    "Det": "PP-OCRv6_det_small.onnx",
-    "Rec": "PP-OCRv6_rec_small.onnx",
-}
+_WEIGHTS = {"Det": "PP-OCRv6_det_small.onnx", "Rec": "PP-OCRv6_rec_small.onnx"}
 # Lines are detected in an image of this many pixels (A4 at 109 dpi), and read from the full one.
 # More pixels take more time and memory (benchmarks/results/ocr.md).
 FINDING_PIXELS = 1_250_000

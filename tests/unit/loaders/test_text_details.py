@@ -6,7 +6,7 @@ from corpus.errors import EmptyDocument, UnreadableFile, UnsupportedMediaType
 from corpus.loaders import load_file
 from corpus.loaders.blocks import Block
 from corpus.loaders.charset import decode
-from corpus.loaders.formats import html_blocks, html_main
+from corpus.loaders.formats import html_blocks, html_loader
 from corpus.loaders.formats.html_loader import load as load_html
 from corpus.loaders.formats.pdf_loader import _MAX_OUTLINE, _MAX_PAGES
 from tests.unit.loaders.sample_files import (
@@ -71,7 +71,7 @@ def test_a_page_of_nothing_has_no_elements() -> None:
 
 
 def test_a_page_too_large_to_search_keeps_all_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(html_main, "_MAX_ELEMENTS", 10)
+    monkeypatch.setattr(html_loader, "_MAX_ELEMENTS", 10)
     document = loaded(f"<body>{MENU}<p>{PROSE}</p></body>", "a.html")
     assert "Menu item" in texts(document)
     assert PROSE.strip() in texts(document)
@@ -82,7 +82,7 @@ def test_what_the_main_text_leaves_out_in_its_middle_is_kept(
 ) -> None:
     """All but what is only links, and what is short; and the heading above with its lead."""
     parts = [f"{number}: {PROSE}".strip() for number in range(3)]
-    monkeypatch.setattr(html_main, "_main_text", lambda root: f"{parts[1]}\n{parts[2]}")
+    monkeypatch.setattr(html_loader, "_main_text", lambda root: f"{parts[1]}\n{parts[2]}")
     links = "<p><a href='/x'>Swans, geese and whatever else there is on ponds and on rivers</a></p>"
     middle = f"{links}<p>Short.</p><h2>Range</h2>"
     body = f"<h1>Mallards</h1><p>{parts[0]}</p><p>By Ann</p><p>{parts[1]}</p>{middle}"

@@ -47,7 +47,8 @@ _CHARACTERS = {
     "qmspace": " ", "nestcell": " ", "nestrow": "\n",
 }  # fmt: skip
 _SYMBOLS = {"~": " ", "_": "-", "\\": "\\", "{": "{", "}": "}"}
-_PARAGRAPH_ENDS = frozenset(("par", "sect", "page", "column"))
+# Ends of paragraphs and of parts of tables.
+_ENDS = frozenset(("par", "sect", "page", "column", "cell", "row"))
 _SETTINGS = frozenset("pard plain ansicpg f uc v intbl s outlinelevel".split())
 _HEADING = re.compile(r"heading (\d)", re.I)
 _NO_OUTLINE = 9
@@ -197,10 +198,19 @@ class _Reader:
         elif word == "u" and number is not None:
             self._say(chr(number % 2**16))
             self._repeated = self._group.fallback_chars
-        elif word in _PARAGRAPH_ENDS or word in {"cell", "row"}:
-            self._end(word)
-        else:
+        elif word not in _ENDS:
             self._set(word, number)
+        elif self._group.role == _NOTE:
+            self._texts[_NOTE].append(" ")
+        elif word == "cell":
+            self._cells.append(self._item_mark() + self._taken(_TEXT))
+        elif word == "row":
+            self._flow.add_row(self._cells)
+            self._cells = []
+        elif self._group.role == _TEXT and self._group.in_table:
+            self._texts[_TEXT].append("\n")
+        elif self._group.role == _TEXT:
+            self._end_paragraph()
 
     def _set(self, word: str, number: int | None) -> None:
         """Change a setting of the group, or describe a font or a time."""
@@ -236,19 +246,6 @@ class _Reader:
                 "outlinelevel": {"outline": value},
             }
             self._group = replace(self._group, **settings[word])
-
-    def _end(self, word: str) -> None:
-        if self._group.role == _NOTE:
-            self._texts[_NOTE].append(" ")
-        elif word == "cell":
-            self._cells.append(self._item_mark() + self._taken(_TEXT))
-        elif word == "row":
-            self._flow.add_row(self._cells)
-            self._cells = []
-        elif self._group.role == _TEXT and self._group.in_table:
-            self._texts[_TEXT].append("\n")
-        elif self._group.role == _TEXT:
-            self._end_paragraph()
 
     def _end_paragraph(self) -> None:
         outline = self._group.outline

@@ -49,10 +49,19 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
     blocks: list[Block] = []
     try:
         book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(content))
-        for sheet in book.sheets_metadata:
-            if sheet.typ == calamine.SheetTypeEnum.WorkSheet:
-                rows = _rows(book.get_sheet_by_name(sheet.name))
-                blocks.extend(sheet_blocks(sheet.name, rows))
+        for listed in book.sheets_metadata:
+            if listed.typ != calamine.SheetTypeEnum.WorkSheet:
+                continue
+            sheet = book.get_sheet_by_name(listed.name)
+            merged = dict(_merged_cells(sheet))
+            values: dict[Place, str] = {}
+            rows = [[_shown(cell) for cell in row] for row in sheet.iter_rows()]
+            # A merged value is repeated in each cell it spans.
+            for number, row in enumerate(rows if merged else ()):
+                for column, text in enumerate(row):
+                    if (origin := merged.get((number, column))) is not None:
+                        row[column] = values.setdefault(origin, text)
+            blocks.extend(sheet_blocks(listed.name, rows))
     except (calamine.CalamineError, OSError, ValueError) as error:
         raise UnreadableFile(
             f"The Excel file cannot be read ({error}): save it as XLSX."
@@ -60,19 +69,6 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
     metadata.pop("keywords", None)
     title = metadata.pop("title", "") or PurePath(filename).stem
     return LoadedDocument(tuple(blocks), title=title, metadata=metadata)
-
-
-def _rows(sheet: "CalamineSheet") -> Iterator[list[str]]:
-    """Yield the cells of each row; a merged value is repeated in each cell it spans."""
-    merged = dict(_merged_cells(sheet))
-    values: dict[Place, str] = {}
-    for number, row in enumerate(sheet.iter_rows()):
-        cells = [_shown(cell) for cell in row]
-        for column in range(len(cells) if merged else 0):
-            origin = merged.get((number, column))
-            if origin is not None:
-                cells[column] = values.setdefault(origin, cells[column])
-        yield cells
 
 
 def _merged_cells(sheet: "CalamineSheet") -> Iterator[tuple[Place, Place]]:
