@@ -108,12 +108,19 @@ def load(submission: Submission) -> tuple[str, Outline, Attributes]:
             text, outline = join_blocks([Block(content)])
         _check_length(text, settings.PKB_MIN_INPUT_CHARS, settings.PKB_MAX_INPUT_CHARS)
     else:
+        limits = LoaderLimits(
+            max_file_bytes=settings.PKB_MAX_FILE_BYTES,
+            max_chars=settings.PKB_MAX_FILE_CHARS,
+            ocr=settings.PKB_OCR != "off",
+        )
+        if options.is_awaited:
+            limits = replace(limits, max_scanned_pages=AWAITED_SCANS, all_scans=True)
         with span(Step.LOAD):
             loaded, media_type = load_file(
                 content.content,
                 filename=content.name,
                 media_type=content.media_type,
-                limits=loader_limits(is_awaited=options.is_awaited),
+                limits=limits,
             )
         with span(Step.NORMALIZE):
             text, outline = join_blocks(loaded.blocks)
@@ -156,18 +163,6 @@ def move_to_collection(document: Document, collection: Collection) -> None:
         return
     options = IngestOptions(replacing=document, apply_rules=False)
     ingest_submission(Submission(document, Attributes.of(document), options), collection=collection)
-
-
-def loader_limits(*, is_awaited: bool = False) -> LoaderLimits:
-    """Return the limits for a file from the settings; lower ones if a request waits."""
-    limits = LoaderLimits(
-        max_file_bytes=settings.PKB_MAX_FILE_BYTES,
-        max_chars=settings.PKB_MAX_FILE_CHARS,
-        ocr=settings.PKB_OCR != "off",
-    )
-    return (
-        replace(limits, max_scanned_pages=AWAITED_SCANS, all_scans=True) if is_awaited else limits
-    )
 
 
 def _check_length(text: str, minimum: int, maximum: int) -> None:
