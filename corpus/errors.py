@@ -48,7 +48,7 @@ Errors of pkb, with the HTTP status of each.
       - Redirected                 422
     - IdempotencyKeyReused         422
   x TooManyJobs                    429, with Retry-After
-  x ClientDisconnected                      499, seen in a stream that is read again
+  x ClientDisconnected             499, seen in a stream that is read again
   x SourceUnavailable              502, seen in jobs
   x BackendError                   502
     - BackendUnavailable           503, with Retry-After

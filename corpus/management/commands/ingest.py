@@ -141,12 +141,15 @@ class Command(BaseCommand):
                 )
                 if not interruption.is_set():
                     report.add_errors(job)
+        self._end(report, interruption, allow_refused=options["allow_refused"])
+
+    def _end(self, report: Report, interruption: Interruption, *, allow_refused: bool) -> None:
         report.close()
         if interruption.is_set():
             again = shlex.join(["manage.py", *sys.argv[1:]])
             self.stderr.write(f"Stopped. Added documents are kept. To resume, run: {again}")
             raise SystemExit(130)
-        refused = 0 if options["allow_refused"] else report.counts[Outcome.REFUSED]
+        refused = 0 if allow_refused else report.counts[Outcome.REFUSED]
         if report.counts[Outcome.FAILED] + refused:
             raise SystemExit(1)
 
