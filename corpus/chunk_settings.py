@@ -16,7 +16,7 @@ SIZE_BOUNDS = {
     Collection.Unit.CHARACTERS: (64, 40_000),
 }
 # Strategies that do not split by sentences and share none.
-_SENTENCELESS = {Collection.Strategy.RECURSIVE, Collection.Strategy.SEMANTIC}
+SENTENCELESS = {Collection.Strategy.RECURSIVE, Collection.Strategy.SEMANTIC}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def default_chunking(strategy: str = Collection.Strategy.AUTO) -> ChunkSettings:
     """
     if strategy == Collection.Strategy.RECURSIVE:
         return ChunkSettings(strategy, 512, 64, 0, Collection.Unit.CHARACTERS)
-    sentences = 0 if strategy in _SENTENCELESS else settings.PKB_CHUNK_OVERLAP_SENTENCES
+    sentences = 0 if strategy in SENTENCELESS else settings.PKB_CHUNK_OVERLAP_SENTENCES
     return ChunkSettings(
         strategy,
         settings.PKB_CHUNK_SIZE,
@@ -76,7 +76,7 @@ def resolve_chunking(
         raise _invalid("size", f"Must be from {minimum} to {maximum} {resolved.unit}.")
     if resolved.overlap * 2 > resolved.size:
         raise _invalid("overlap", f"Must be at most half of size ({resolved.size}).")
-    if resolved.overlap_sentences and resolved.strategy in _SENTENCELESS:
+    if resolved.overlap_sentences and resolved.strategy in SENTENCELESS:
         raise _invalid(
             "overlap_sentences",
             f"The strategy {resolved.strategy} does not use sentences; set overlap instead.",

@@ -4,11 +4,17 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 
+from corpus.chunk_settings import SENTENCELESS
 from corpus.embedders import get_embedder
 from corpus.embedders.tokens import count_cl100k_tokens, find_cl100k_spans
-from corpus.ingestion.chunkers import ChunkingRule, Span, split_text
-from corpus.ingestion.chunkers.budget import CharacterCounter, LengthCounter, TokenCounter
-from corpus.ingestion.chunkers.sections import HeadingPath
+from corpus.ingestion.chunkers import CHUNKERS
+from corpus.ingestion.chunkers.budget import (
+    CharacterCounter,
+    ChunkBudget,
+    LengthCounter,
+    TokenCounter,
+)
+from corpus.ingestion.chunkers.sections import HeadingPath, Span
 from corpus.ingestion.normal_form import Outline
 from corpus.models import Collection
 
@@ -72,19 +78,21 @@ def cut_chunks(
         counter = CharacterCounter()
     elif collection.chunk_unit == Collection.Unit.CL100K_TOKENS:
         counter = TokenCounter(find_cl100k_spans(text), count_cl100k_tokens)
-    spans = split_text(
-        text,
-        outline=outline,
-        rule=ChunkingRule(
-            strategy=collection.chunk_strategy,
+    strategy = collection.chunk_strategy
+
+    def budget_under(path: HeadingPath) -> ChunkBudget:
+        return ChunkBudget(
+            counter=counter,
             size=collection.chunk_size,
             overlap=collection.chunk_overlap,
-            overlap_sentences=collection.chunk_overlap_sentences,
-        ),
-        counter=counter,
-        embedder_counter=embedder_counter,
-        embedder_limit=lambda path: embedder.max_tokens - context_under(path)[1],
-    )
+            overlap_sentences=(
+                0 if strategy in SENTENCELESS else collection.chunk_overlap_sentences
+            ),
+            embedder_counter=embedder_counter,
+            embedder_limit=embedder.max_tokens - context_under(path)[1],
+        )
+
+    spans = list(CHUNKERS[strategy](text, outline=outline, budget=budget_under))
     texts = [text[span.start : span.end] for span in spans]
     counts = embedder.count_tokens(texts)
     return [

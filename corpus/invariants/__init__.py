@@ -1,7 +1,8 @@
 """Check the invariants of the stored data.
 
-``runs.Verification`` checks them all, also those of other apps. They are defined in ``batches``
-(rows of documents), ``texts``, ``words``, ``tables`` and ``files``.
+``run_checks.Verification`` checks them all, also those of other apps and of files. They are defined
+in ``batches`` (rows of documents), ``texts``, ``count_checks`` and ``table_checks``; ``repair``
+mends what it can.
 """
 
 from collections.abc import Iterator

@@ -8,9 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpus.chunk_settings import SENTENCELESS
 from corpus.embedders.tokens import count_cl100k_tokens, find_cl100k_spans
-from corpus.ingestion.chunkers import CHUNKERS, ChunkingRule, Span, split_text
-from corpus.ingestion.chunkers.budget import CharacterCounter, LengthCounter, TokenCounter
+from corpus.ingestion.chunkers import CHUNKERS
+from corpus.ingestion.chunkers.budget import (
+    CharacterCounter,
+    ChunkBudget,
+    LengthCounter,
+    TokenCounter,
+)
+from corpus.ingestion.chunkers.sections import Span
 from corpus.ingestion.normal_form import Outline, join_blocks, normalize_text
 from corpus.loaders.blocks import Block
 
@@ -55,14 +62,14 @@ class Case(NamedTuple):
 
     def split(self, strategy: str) -> list[Span]:
         embedder = self.embedder_counter()
-        return split_text(
-            self.text,
-            outline=self.outline,
-            rule=ChunkingRule(strategy, self.size, self.overlap, self.overlap_sentences),
-            counter=embedder if self.unit == "tokens" else self.counter(),
-            embedder_counter=embedder,
-            embedder_limit=lambda path: EMBEDDER_LIMIT - len(path),
-        )
+        counter = embedder if self.unit == "tokens" else self.counter()
+        sentences = 0 if strategy in SENTENCELESS else self.overlap_sentences
+
+        def budget(path: tuple[str, ...]) -> ChunkBudget:
+            limit = EMBEDDER_LIMIT - len(path)
+            return ChunkBudget(counter, self.size, self.overlap, sentences, embedder, limit)
+
+        return list(CHUNKERS[strategy](self.text, outline=self.outline, budget=budget))
 
 
 @st.composite

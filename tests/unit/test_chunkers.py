@@ -3,9 +3,11 @@ from itertools import pairwise
 
 import pytest
 
-from corpus.ingestion.chunkers import CHUNKERS, ChunkingRule, Span, split_text
-from corpus.ingestion.chunkers.budget import CharacterCounter, TokenCounter
+from corpus.chunk_settings import SENTENCELESS
+from corpus.ingestion.chunkers import CHUNKERS
+from corpus.ingestion.chunkers.budget import CharacterCounter, ChunkBudget, TokenCounter
 from corpus.ingestion.chunkers.scopes import MAX_NAMES
+from corpus.ingestion.chunkers.sections import Span
 from corpus.ingestion.normal_form import Outline, join_blocks
 from corpus.loaders.blocks import Block
 
@@ -26,14 +28,9 @@ def split(
     sentences: int = 1,
 ) -> list[Span]:
     counter = ruler_of(text)
-    return split_text(
-        text,
-        outline=outline or Outline(),
-        rule=ChunkingRule(strategy, size, overlap, sentences),
-        counter=counter,
-        embedder_counter=counter,
-        embedder_limit=lambda path: 256,
-    )
+    shared = 0 if strategy in SENTENCELESS else sentences
+    budget = ChunkBudget(counter, size, overlap, shared, counter, 256)
+    return list(CHUNKERS[strategy](text, outline=outline or Outline(), budget=lambda path: budget))
 
 
 def cut(text: str, outline: Outline | None = None, **rule: int | str) -> list[str]:
@@ -219,14 +216,11 @@ def test_a_chunk_has_the_innermost_of_many_names() -> None:
 def test_names_leave_room_for_themselves() -> None:
     text, outline = outlined(Block("# A", 1, "A"), Block("Word. " * 90, labels=("Label",)))
     counter = ruler_of(text)
-    spans = split_text(
-        text,
-        outline=outline,
-        rule=ChunkingRule("structure", 100, 0, 0),
-        counter=counter,
-        embedder_counter=counter,
-        embedder_limit=lambda path: 40 if "Label" in path else 100,
-    )
+
+    def budget(path: tuple[str, ...]) -> ChunkBudget:
+        return ChunkBudget(counter, 100, 0, 0, counter, 40 if "Label" in path else 100)
+
+    spans = list(CHUNKERS["structure"](text, outline=outline, budget=budget))
     assert max(counter.count(s.start, s.end) for s in spans) <= 40
 
 
@@ -257,14 +251,8 @@ def test_a_listing_without_end_loses_nothing() -> None:
 def test_recursive_splitting_cuts_no_finer_than_it_must() -> None:
     text = "aaa bbb\n\nccc. ddd ee\nfff. ggg hhh iii jjj kkk"
     counter = CharacterCounter()
-    spans = split_text(
-        text,
-        outline=Outline(),
-        rule=ChunkingRule("recursive", 16, 0, 0),
-        counter=counter,
-        embedder_counter=counter,
-        embedder_limit=lambda path: 256,
-    )
+    budget = ChunkBudget(counter, 16, 0, 0, counter, 256)
+    spans = list(CHUNKERS["recursive"](text, outline=Outline(), budget=lambda path: budget))
     assert [text[s.start : s.end] for s in spans] == [
         "aaa bbb", "ccc. ddd ee\nfff.", "ggg hhh iii jjj", "kkk",
     ]  # fmt: skip

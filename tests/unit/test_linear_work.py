@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corpus.ingestion.chunkers import CHUNKERS, ChunkingRule, split_text
-from corpus.ingestion.chunkers.budget import TokenCounter
+from corpus.chunk_settings import SENTENCELESS
+from corpus.ingestion.chunkers import CHUNKERS
+from corpus.ingestion.chunkers.budget import ChunkBudget, TokenCounter
 from corpus.ingestion.normal_form import Outline, join_blocks, normalize_text
 from corpus.loaders.blocks import Block
 from corpus.sentences import sentence_spans
@@ -140,19 +141,11 @@ def test_what_is_quadratic_is_told(pattern: str, unit: str) -> None:
 
 def cut(strategy: str) -> Callable[[str], object]:
     # The shorter text is cut too: a text that stays whole would be compared with one that does not.
-    rule = ChunkingRule(strategy, size=20)
-
     def work(text: str) -> object:
         spans = [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
         counter = TokenCounter(spans, lambda piece: len(piece.split()))
-        return split_text(
-            text,
-            outline=Outline(),
-            rule=rule,
-            counter=counter,
-            embedder_counter=counter,
-            embedder_limit=lambda path: 200,
-        )
+        budget = ChunkBudget(counter, 20, 0, 0 if strategy in SENTENCELESS else 1, counter, 200)
+        return list(CHUNKERS[strategy](text, outline=Outline(), budget=lambda path: budget))
 
     return work
 

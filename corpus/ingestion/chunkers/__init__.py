@@ -1,14 +1,12 @@
 """Chunking strategies: by sentences here, the others in one module each."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Protocol
 
-from corpus.ingestion.chunkers.budget import ChunkBudget, LengthCounter, SpanPair
+from corpus.ingestion.chunkers.budget import SpanPair
 from corpus.ingestion.chunkers.recursive import split_recursively
 from corpus.ingestion.chunkers.sections import (
     BudgetUnder,
-    HeadingPath,
     Span,
     attach_headings,
     find_blocks,
@@ -62,60 +60,3 @@ CHUNKERS: Mapping[str, Chunker] = {
     "recursive": split_recursively,
     "semantic": split_semantically,
 }
-
-
-__all__ = ["ChunkingRule", "Span", "split_text"]
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkingRule:
-    """Chunking settings.
-
-    Attributes:
-        strategy: A name of ``CHUNKERS``.
-        size: Maximum units of a chunk.
-        overlap: Maximum units that a chunk shares with the previous one; at most half of
-            ``size``.
-        overlap_sentences: Sentences that it shares if ``overlap`` is 0, for strategies that split
-            by sentences.
-    """
-
-    strategy: str
-    size: int
-    overlap: int = 0
-    overlap_sentences: int = 1
-
-
-def split_text(
-    text: str,
-    *,
-    outline: Outline,
-    rule: ChunkingRule,
-    counter: LengthCounter,
-    embedder_counter: LengthCounter,
-    embedder_limit: Callable[[HeadingPath], int],
-) -> list[Span]:
-    """Split ``text`` into spans within the limits of ``rule`` and the embedder.
-
-    Every character that is not white space is in a span.
-
-    Args:
-        counter: Counts units of the rule.
-        embedder_limit: Returns the maximum embedder tokens of a text under these headings.
-
-    Returns:
-        Spans in order of start; none for a text of white space.
-    """
-    knows_sentences = rule.strategy not in {"recursive", "semantic"}
-
-    def budget(path: HeadingPath) -> ChunkBudget:
-        return ChunkBudget(
-            counter=counter,
-            size=rule.size,
-            overlap=rule.overlap,
-            overlap_sentences=rule.overlap_sentences if knows_sentences else 0,
-            embedder_counter=embedder_counter,
-            embedder_limit=embedder_limit(path),
-        )
-
-    return list(CHUNKERS[rule.strategy](text, outline=outline, budget=budget))
