@@ -41,7 +41,11 @@ def grant_role(collection: Collection, role: str, *, user: str = "", group: str 
     if bool(user) == bool(group):
         raise InvalidInput("Enter a user or a group.", field="user")
     users = get_user_model().objects.filter(username=user, is_active=True)
-    kind, grantee = ("user", users.first()) if user else ("group", _find_group(group))
+    groups, principal = Group.objects.filter(name=group), current_principal()
+    # Do not reveal whether groups of others exist.
+    if not (principal.sees_all or principal.is_superuser):
+        groups = groups.filter(user=principal.user_id)
+    kind, grantee = ("user", users.first()) if user else ("group", groups.first())
     if grantee is None:
         raise InvalidInput(f"There is no {kind} {user or group!r}.", field=kind)
     to: dict[str, Any] = {kind: grantee}
@@ -77,12 +81,3 @@ def _reject_bound_key() -> None:
     principal = current_principal()
     if principal.collections is not None and not principal.has_scope(Scope.ADMIN):
         raise NotAllowed("A key that is limited to collections cannot share them: log in.")
-
-
-def _find_group(name: str) -> Group | None:
-    """Return a group of the current user; do not reveal whether other groups exist."""
-    principal = current_principal()
-    groups = Group.objects.filter(name=name)
-    if not (principal.sees_all or principal.is_superuser):
-        groups = groups.filter(user=principal.user_id)
-    return groups.first()

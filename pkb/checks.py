@@ -100,7 +100,15 @@ def check_exposure(exposure: Exposure) -> Iterator[checks.CheckMessage]:
 @checks.register(CONFIGURATION, ROLE_CHECKS)
 def check_role(**kwargs: Any) -> list[checks.CheckMessage]:
     """Check the role on an external server; the embedded one needs no check."""
-    powers = None if settings.PKB_POSTGRES_DIR else _read_powers()
+    if settings.PKB_POSTGRES_DIR:
+        return []
+    params = {**connection.get_connection_params(), "connect_timeout": CONNECT_TIMEOUT_S}
+    rows = class_row(Powers)
+    try:
+        with psycopg.connect(**params) as server, server.cursor(row_factory=rows) as cursor:
+            powers = cursor.execute(_POWERS, [list(LEAKPROOF)]).fetchone()
+    except psycopg.OperationalError:
+        return []
     return [] if powers is None else list(_check_powers(powers))
 
 
@@ -129,13 +137,3 @@ def _check_powers(powers: Powers) -> Iterator[checks.CheckMessage]:
         message = "On this server every role may create large objects, which no policy restricts."
         hint = f"Run as superuser, in this database: {FORBID_LARGE_OBJECTS}"
         yield checks.Warning(message, hint=hint, id="pkb.W005")
-
-
-def _read_powers() -> Powers | None:
-    params = {**connection.get_connection_params(), "connect_timeout": CONNECT_TIMEOUT_S}
-    rows = class_row(Powers)
-    try:
-        with psycopg.connect(**params) as server, server.cursor(row_factory=rows) as cursor:
-            return cursor.execute(_POWERS, [list(LEAKPROOF)]).fetchone()
-    except psycopg.OperationalError:
-        return None

@@ -41,11 +41,17 @@ def check_token(
         UnknownKey: The token names a key that is not in ``keys``.
     """
     try:
-        key = _find_key(jwt.get_unverified_header(token), keys)
+        header = jwt.get_unverified_header(token)
+        usable = [key for key in keys if key.public_key_use in {None, "sig"}]
+        matches = [key for key in usable if key.key_id == header.get("kid")]
+        if "kid" not in header and len(usable) == 1:
+            matches = usable
+        if not matches:
+            raise UnknownKey("signed by an unknown key")
         return jwt.decode(
             token,
             # Not the JWK, which would guess a missing algorithm.
-            key=key.key,
+            key=matches[0].key,
             algorithms=sorted(ALGORITHMS & set(algorithms)),
             issuer=issuer,
             audience=audience,
@@ -69,13 +75,3 @@ def check_login(claims: Mapping[str, Any], *, client_id: str, nonce: str) -> Non
         raise UntrustedToken("for another client")
     if not compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
         raise UntrustedToken("of another login")
-
-
-def _find_key(header: Mapping[str, Any], keys: jwt.PyJWKSet) -> jwt.PyJWK:
-    usable = [key for key in keys if key.public_key_use in {None, "sig"}]
-    if "kid" not in header and len(usable) == 1:
-        return usable[0]
-    key = next((key for key in usable if key.key_id == header.get("kid")), None)
-    if key is None:
-        raise UnknownKey("signed by an unknown key")
-    return key

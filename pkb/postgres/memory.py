@@ -10,16 +10,22 @@ MIB = 2**20
 def scaled_settings(memory_bytes: int) -> dict[str, str]:
     """Return memory settings for a machine of this size that also runs other programs."""
 
-    def share(divisor: int, least_mib: int, most_mib: int) -> int:
-        return min(max(memory_bytes // divisor // MIB, least_mib), most_mib)
+    def share(divisor: int, min_mib: int, max_mib: int) -> int:
+        return min(max(memory_bytes // divisor // MIB, min_mib), max_mib)
 
     maintenance_mib = share(16, 64, 1024)
+    # A parallel HNSW build needs maintenance_work_mem in /dev/shm, which has 64 MB in Docker.
+    shared_memory = "posix"
+    with suppress(FileNotFoundError):
+        shm = os.statvfs("/dev/shm")  # noqa: S108 -- no file is made there
+        if shm.f_blocks * shm.f_frsize <= 2 * maintenance_mib * MIB:
+            shared_memory = "sysv"
     return {
         "shared_buffers": f"{share(8, 64, 1024)}MB",
         "work_mem": f"{share(1024, 4, 32)}MB",
         "maintenance_work_mem": f"{maintenance_mib}MB",
         "effective_cache_size": f"{share(2, 256, 2**20)}MB",
-        "dynamic_shared_memory_type": _shared_memory_type(maintenance_mib * MIB),
+        "dynamic_shared_memory_type": shared_memory,
     }
 
 
@@ -30,12 +36,3 @@ def machine_memory_bytes() -> int:
         with suppress(OSError, ValueError):  # no such file, or "max"
             limits.append(int((Path("/sys/fs/cgroup") / name).read_text()))
     return min(limits)
-
-
-def _shared_memory_type(needed_bytes: int) -> str:
-    # A parallel HNSW build needs maintenance_work_mem in /dev/shm, which has 64 MB in Docker.
-    try:
-        shm = os.statvfs("/dev/shm")  # noqa: S108 -- no file is made there
-    except FileNotFoundError:
-        return "posix"
-    return "posix" if shm.f_blocks * shm.f_frsize > 2 * needed_bytes else "sysv"

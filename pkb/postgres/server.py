@@ -18,7 +18,6 @@ import re
 import shutil
 import signal
 import stat
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -131,7 +130,13 @@ class EmbeddedPostgres:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         try:
-            _make_directories(self.state_dir)
+            missing = [
+                path for path in (self.state_dir, *self.state_dir.parents) if not path.exists()
+            ]
+            for directory in reversed(missing):
+                directory.mkdir(exist_ok=True)
+                if os.geteuid() == 0:  # a umask of 077 would shut the server's user out
+                    directory.chmod(0o755)
             opener = partial(os.open, mode=0o600)
             with open(self.state_dir / "lock", "a", opener=opener) as lock:
                 os.fchmod(lock.fileno(), 0o600)  # an older lock file may be open to others
@@ -227,20 +232,17 @@ class EmbeddedPostgres:
                 time.sleep(POLL_S)
                 continue
             is_clear = self._clean_up_after_crash()
-            launch = self._launch(account)
+            self._write_settings(account)
+            if self._log.exists() and self._log.stat().st_size > LOG_MAX_BYTES:
+                self._log.replace(self._log.with_suffix(".log.1"))
+            # pg_ctl starts the postmaster in its own session, so that Ctrl-C does not reach it.
+            paths = ("-D", str(self._data), "-l", str(self._log))
+            programs, timeout = Programs(self.state_dir, account), str(START_TIMEOUT_S)
+            launch = programs.run("pg_ctl", "start", *paths, "-w", "-t", timeout)
             # Orphans take a moment to end. A second failure without orphans is an error.
             if launch.returncode and is_clear and was_clear:
                 raise PostgresDidNotStart(self._describe(launch.stdout))
             was_clear = is_clear
-
-    def _launch(self, account: Account) -> subprocess.CompletedProcess[str]:
-        self._write_settings(account)
-        if self._log.exists() and self._log.stat().st_size > LOG_MAX_BYTES:
-            self._log.replace(self._log.with_suffix(".log.1"))
-        # pg_ctl starts the postmaster in its own session, so that Ctrl-C does not reach it.
-        arguments = ("start", "-D", str(self._data), "-l", str(self._log), "-w")
-        programs = Programs(self.state_dir, account)
-        return programs.run("pg_ctl", *arguments, "-t", str(START_TIMEOUT_S))
 
     def _is_starting_or_running(self) -> bool:
         # The postmaster, or the pg_ctl and shell of a killed starter.
@@ -275,14 +277,6 @@ class EmbeddedPostgres:
         log = self._log.read_text(errors="replace") if self._log.exists() else ""
         tail = log.splitlines()[-LOG_TAIL_LINES:]
         return "\n".join([f"{reason.strip()}\nThe end of {self._log}:", *tail])
-
-
-def _make_directories(directory: Path) -> None:
-    missing = [part for part in (directory, *directory.parents) if not part.exists()]
-    for part in reversed(missing):
-        part.mkdir(exist_ok=True)
-        if os.geteuid() == 0:  # a umask of 077 would shut the server's user out
-            part.chmod(0o755)
 
 
 def processes() -> list[tuple[int, int, str]]:
