@@ -49,7 +49,7 @@ def create_key(
         raise InvalidInput("the scope admin covers all collections", field="scopes")
     with acting_as(principal_of(user)):
         collection_ids = [Collection.objects.get_named(each).pk for each in collections]
-    key: tuple[ApiKey, str] = ApiKey.objects.create(
+    row, key = ApiKey.objects.create(
         user=user,
         name=name,
         scopes=[Scope(each).value for each in requested],
@@ -57,8 +57,8 @@ def create_key(
         networks=[_check_network(each) for each in networks],
         expiry=timedelta(days=days) if days else None,
     )
-    record_event("make_key", subject=key[0])
-    return key
+    record_event("make_key", subject=row)
+    return row, key
 
 
 @transaction.atomic

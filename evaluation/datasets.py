@@ -2,16 +2,20 @@
 
 A folder contains these files, each as ``.jsonl`` or ``.jsonl.gz``; unused ones may be omitted::
 
-    corpus   {id, title?, text}, or {id, title?, path}: a file, relative to the folder, preferred to
-    a text queries  {id, text} qrels    {qid, docid, grade} qa       {id, question, answers[]?,
-    doc_id?, answerable?, kind?, history[]?} claims   {id, claim, label?, evidence[]?}
+    corpus   {id, title?, text} or {id, title?, path}
+    queries  {id, text}
+    qrels    {qid, docid, grade}
+    qa       {id, question, answers[]?, doc_id?, answerable?, kind?, history[]?}
+    claims   {id, claim, label?, evidence[]?}
+
+A path is relative to the folder. If a document has a path, its text is ignored.
 """
 
 import gzip
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -36,7 +40,7 @@ class GoldQuery:
     """A query, with the grade of each relevant document.
 
     Attributes:
-        answers: Text of the relevant passage, if known.
+        answers: Gold answers that a relevant passage contains, if known.
     """
 
     id: str
@@ -59,7 +63,7 @@ class GoldQuestion:
 
     Attributes:
         doc_ids: Each of them contains the answer.
-        stated_kind: Kind of question, if the data set has it.
+        explicit_kind: Kind of question; if empty, it follows from ``is_answerable``.
         history: Earlier turns, oldest first.
     """
 
@@ -68,12 +72,12 @@ class GoldQuestion:
     answers: tuple[str, ...] = ()
     doc_ids: tuple[str, ...] = ()
     is_answerable: bool = True
-    stated_kind: str = ""
+    explicit_kind: str = ""
     history: tuple[Turn, ...] = ()
 
     @property
     def kind(self) -> str:
-        return self.stated_kind or ("answerable" if self.is_answerable else "unanswerable")
+        return self.explicit_kind or ("answerable" if self.is_answerable else "unanswerable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,7 @@ class DataSet:
     documents: tuple[GoldDocument, ...] = ()
     queries: tuple[GoldQuery, ...] = ()
     questions: tuple[GoldQuestion, ...] = ()
-    claims: tuple[Claim, ...] = field(default=())
+    claims: tuple[Claim, ...] = ()
 
     @property
     def counts(self) -> dict[str, int]:
@@ -112,27 +116,27 @@ class _Row:
     number: int
     fields: Mapping[str, Any]
 
-    def refuse(self, reason: str) -> InvalidDataSet:
+    def error(self, reason: str) -> InvalidDataSet:
         return InvalidDataSet(f"{self.path}:{self.number}: {reason}")
 
     def text(self, name: str, *, default: str | None = None) -> str:
         value = self.fields.get(name, default)
         if not isinstance(value, str) or (default is None and not value.strip()):
-            raise self.refuse(f"{name!r} must be a text.")
+            raise self.error(f"{name!r} must be a text.")
         return value
 
     def key(self, name: str) -> str:
         value = self.fields.get(name)
         # bool is a subclass of int.
         if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
-            raise self.refuse(f"{name!r} must be an id.")
+            raise self.error(f"{name!r} must be an id.")
         return str(value)
 
     def texts(self, name: str) -> tuple[str, ...]:
         value = self.fields.get(name) or []
         values = [value] if isinstance(value, str) else value
         if not isinstance(values, list) or not all(isinstance(item, str) for item in values):
-            raise self.refuse(f"{name!r} must be a list of texts.")
+            raise self.error(f"{name!r} must be a list of texts.")
         return tuple(values)
 
 
@@ -149,10 +153,10 @@ def read_dataset(folder: Path) -> DataSet:
         wanted = ", ".join(f"{name}.jsonl" for name in FILES)
         raise InvalidDataSet(f"{folder} holds no data set: none of {wanted} (.gz).")
     documents = tuple(_document(row) for row in rows["corpus"])
-    # Ids are checked, so that a typing error does not count as a miss.
-    known = {document.id for document in documents}
-    relevant = _read_qrels(rows["qrels"], known)
-    questions = tuple(_question(row, known, relevant) for row in rows["qa"])
+    # Ids are checked, so that a typing error does not count as a document that search missed.
+    document_ids = {document.id for document in documents}
+    relevant = _read_qrels(rows["qrels"], document_ids)
+    questions = tuple(_question(row, document_ids, relevant) for row in rows["qa"])
     answers = {question.id: question.answers for question in questions}
     texts = [(row.key("id"), row.text("text")) for row in rows["queries"]]
     return DataSet(
@@ -170,7 +174,7 @@ def read_dataset(folder: Path) -> DataSet:
 
 
 def queries_of(questions: Sequence[GoldQuestion]) -> tuple[GoldQuery, ...]:
-    """Return the answerable questions as queries for documents with the answers."""
+    """Return each answerable question as a query; relevant are the documents that answer it."""
     return tuple(
         GoldQuery(question.id, question.text, dict.fromkeys(question.doc_ids, 1), question.answers)
         for question in questions
@@ -200,12 +204,14 @@ def sample_dataset(
     return DataSet(dataset.name, documents, queries, questions, claims)
 
 
-def draw_foreign(dataset: DataSet, *, count: int | None, seed: int) -> tuple[GoldQuestion, ...]:
-    """Return questions of another data set, which these documents do not answer."""
+def draw_foreign_questions(
+    dataset: DataSet, *, count: int | None, seed: int
+) -> tuple[GoldQuestion, ...]:
+    """Draw answerable questions, as unanswerable ones for the documents of another data set."""
     answerable = tuple(each for each in dataset.questions if each.is_answerable)
     return tuple(
         GoldQuestion(
-            f"{dataset.name}/{each.id}", each.text, is_answerable=False, stated_kind="foreign"
+            f"{dataset.name}/{each.id}", each.text, is_answerable=False, explicit_kind="foreign"
         )
         for each in _draw(answerable, count, seed)
     )
@@ -215,8 +221,8 @@ def _draw(items: tuple[Any, ...], count: int | None, seed: int) -> tuple[Any, ..
     """Draw a random sample, in the original order."""
     if count is None or count >= len(items):
         return items
-    chosen = sorted(Random(seed).sample(range(len(items)), count))  # noqa: S311  (no secret)
-    return tuple(items[index] for index in chosen)
+    indexes = sorted(Random(seed).sample(range(len(items)), count))  # noqa: S311  (no secret)
+    return tuple(items[index] for index in indexes)
 
 
 def _read_rows(folder: Path, name: str) -> Iterator[_Row]:
@@ -244,11 +250,11 @@ def _parse(path: Path, number: int, line: str, seen: set[object]) -> _Row:
     if not isinstance(fields, dict):
         raise InvalidDataSet(f"{path}:{number}: is no JSON object.")
     row = _Row(path, number, fields)
-    # Qrels have no id: a query has several.
+    # A line of qrels has no id of its own: several lines may belong to one query.
     if "qid" not in fields:
         key = row.key("id")
         if key in seen:
-            raise row.refuse(f"the id {key!r} stands there twice.")
+            raise row.error(f"the id {key!r} stands there twice.")
         seen.add(key)
     return row
 
@@ -256,42 +262,42 @@ def _parse(path: Path, number: int, line: str, seen: set[object]) -> _Row:
 def _document(row: _Row) -> GoldDocument:
     title = row.text("title", default="")
     if "path" not in row.fields and "text" not in row.fields:
-        raise row.refuse("'text' or 'path' is missing.")
+        raise row.error("'text' or 'path' is missing.")
     if "path" not in row.fields:
-        # Some sets have documents without text; they are skipped silently.
+        # Some data sets have documents without text; they are read, but not indexed.
         return GoldDocument(row.key("id"), title, row.text("text", default=""))
     path = (row.path.parent / row.text("path")).resolve()
     if not path.is_file():
-        raise row.refuse(f"there is no file {path}.")
+        raise row.error(f"there is no file {path}.")
     return GoldDocument(row.key("id"), title, path=path)
 
 
-def _read_qrels(rows: Sequence[_Row], known: set[str]) -> dict[str, dict[str, int]]:
+def _read_qrels(rows: Sequence[_Row], document_ids: set[str]) -> dict[str, dict[str, int]]:
     relevant: dict[str, dict[str, int]] = defaultdict(dict)
     for row in rows:
         grade = row.fields.get("grade", 1)
         if not isinstance(grade, int):
-            raise row.refuse("'grade' must be a whole number.")
+            raise row.error("'grade' must be a whole number.")
         key = row.key("docid")
-        if key not in known:
-            raise row.refuse(f"the corpus has no document {key!r}.")
-        # All metrics treat judged irrelevant like unjudged.
+        if key not in document_ids:
+            raise row.error(f"the corpus has no document {key!r}.")
+        # All metrics treat a document that was judged irrelevant like one that was not judged.
         if grade > 0:
             relevant[row.key("qid")][key] = grade
     return relevant
 
 
 def _question(
-    row: _Row, known: set[str], relevant: Mapping[str, Mapping[str, int]]
+    row: _Row, document_ids: set[str], relevant: Mapping[str, Mapping[str, int]]
 ) -> GoldQuestion:
     key = row.key("id")
     doc_ids = row.texts("doc_id") or tuple(relevant.get(key, ()))
     answerable = row.fields.get("answerable", True)
     if not isinstance(answerable, bool):
-        raise row.refuse("'answerable' must be true or false.")
-    strangers = [name for name in doc_ids if name not in known]
-    if known and strangers:
-        raise row.refuse(f"the corpus has no document {strangers[0]!r}.")
+        raise row.error("'answerable' must be true or false.")
+    unknown_ids = [doc_id for doc_id in doc_ids if doc_id not in document_ids]
+    if document_ids and unknown_ids:
+        raise row.error(f"the corpus has no document {unknown_ids[0]!r}.")
     return GoldQuestion(
         key,
         row.text("question"),
@@ -304,25 +310,25 @@ def _question(
 
 
 def _turns(row: _Row) -> Iterator[Turn]:
-    """Return each question of a conversation with its answer, if there is one."""
+    """Yield each question of the conversation with the agent's reply to it, which may be empty."""
     turns = row.fields.get("history", [])
-    is_read = isinstance(turns, list) and all(
+    is_valid = isinstance(turns, list) and all(
         isinstance(each, dict)
         and isinstance(each.get("text"), str)
         and each.get("speaker") in ("user", "agent")
         for each in turns
     )
-    if not is_read:
-        raise row.refuse("'history' must be a list of objects with 'speaker' and 'text'.")
-    for place, each in enumerate(turns):
+    if not is_valid:
+        raise row.error("'history' must be a list of objects with 'speaker' and 'text'.")
+    for index, each in enumerate(turns):
         if each["speaker"] == "user" and each["text"].strip():
-            after = turns[place + 1 : place + 2]
-            answers = [later["text"] for later in after if later["speaker"] == "agent"]
-            yield Turn(each["text"], "".join(answers))
+            following = turns[index + 1 : index + 2]
+            replies = [reply["text"] for reply in following if reply["speaker"] == "agent"]
+            yield Turn(each["text"], "".join(replies))
 
 
 def _claim(row: _Row) -> Claim:
     evidence = row.fields.get("evidence", [])
     if not isinstance(evidence, list) or not all(isinstance(item, dict) for item in evidence):
-        raise row.refuse("'evidence' must be a list of objects.")
+        raise row.error("'evidence' must be a list of objects.")
     return Claim(row.key("id"), row.text("claim"), row.text("label", default=""), tuple(evidence))

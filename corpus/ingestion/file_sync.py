@@ -23,7 +23,12 @@ from corpus.ingestion.file_selection import Selection
 from corpus.ingestion.includes import read_with_includes
 from corpus.ingestion.ingest import ingest_submission
 from corpus.ingestion.outcomes import ItemResult, Outcome
-from corpus.ingestion.placeholders import drop_placeholder, mark_failed, mark_gone, mark_processing
+from corpus.ingestion.placeholders import (
+    drop_placeholder,
+    mark_failed,
+    mark_processing,
+    mark_unavailable,
+)
 from corpus.ingestion.submission import Attributes, IngestOptions, Submission, SubmittedFile
 from corpus.models import Collection, Document
 from corpus.roots.safe_open import SymlinkFound, is_folder
@@ -142,10 +147,12 @@ class FileSync:
             file = self._read(path, quiet_s=self._options.quiet_s)
         except FileStillChanging:
             # The old version stays; the next sync ingests the new one.
-            mark_gone(path, collection_id=self._collection.pk, reason="It was being written.")
+            mark_unavailable(
+                path, collection_id=self._collection.pk, reason="It was being written."
+            )
             return ItemResult(Outcome.WAITING)
         except GONE as exc:
-            mark_gone(path, collection_id=self._collection.pk, reason=error_reason(exc))
+            mark_unavailable(path, collection_id=self._collection.pk, reason=error_reason(exc))
             raise
         except (PkbError, OSError) as exc:
             self._store_failure(path, exc)

@@ -9,21 +9,21 @@ from corpus.models import Collection, Document
 Status = Document.Status
 
 
-def new_placeholder(path: Path, *, collection_id: int, source: str, **known: Any) -> Document:
-    """Return an unsaved document without a version, for lists."""
+def new_placeholder(path: Path, *, collection_id: int, source: str, **columns: Any) -> Document:
+    """Return an unsaved document without a version, so that lists can show the file."""
     return Document(
         collection_id=collection_id,
         source_uri=path.as_uri(),
         file_path=str(path),
         source=source,
-        **{"status": Status.PENDING, **known},
+        **{"status": Status.PENDING, **columns},
     )
 
 
 def mark_processing(file: FileContent, *, collection: Collection, source: str) -> None:
     """Set the status of the file's document to processing."""
-    at_path = Document.objects.filter(collection=collection, source_uri=file.path.as_uri())
-    if not at_path.update(status=Status.PROCESSING, error=""):
+    same_uri = Document.objects.filter(collection=collection, source_uri=file.path.as_uri())
+    if not same_uri.update(status=Status.PROCESSING, error=""):
         placeholder = new_placeholder(
             file.path, collection_id=collection.pk, source=source, status=Status.PROCESSING
         )
@@ -42,41 +42,42 @@ def mark_failed(
     """Set the status of the file's document to failed, with the reason; an old version stays.
 
     Args:
-        file_hash: Given if the same bytes would fail again; they are then not tried again.
+        file_hash: Hash of the bytes, if they would fail again; they are then not tried again.
+            Empty if the failure may be temporary.
     """
     placeholder = new_placeholder(path, collection_id=collection_id, source=source)
-    known = {"error": reason, "file_hash": file_hash, "settings_sha256": settings_sha256}
-    store_failure(placeholder, **known)
+    store_failure(placeholder, error=reason, file_hash=file_hash, settings_sha256=settings_sha256)
 
 
-def store_failure(placeholder: Document, **known: Any) -> None:
-    """Mark the document with the placeholder's URI as failed; without one, save the placeholder.
+def store_failure(placeholder: Document, **columns: Any) -> None:
+    """Mark the document with the placeholder's URI as failed; if none is stored, save it as one.
 
     Args:
-        known: Columns to set, among them ``error``.
+        columns: Values to set, among them ``error``.
     """
-    at_address = Document.objects.filter(
+    same_uri = Document.objects.filter(
         collection_id=placeholder.collection_id, source_uri=placeholder.source_uri
     )
-    if not at_address.update(status=Status.FAILED, **known):
+    if not same_uri.update(status=Status.FAILED, **columns):
         placeholder.status = Status.FAILED
-        for name, value in known.items():
+        for name, value in columns.items():
             setattr(placeholder, name, value)
         Document.objects.bulk_create([placeholder], ignore_conflicts=True)
 
 
-def mark_gone(path: Path, *, collection_id: int, reason: str) -> None:
-    """Delete the placeholder of a listed file that is missing; it may have been renamed.
+def mark_unavailable(path: Path, *, collection_id: int, reason: str) -> None:
+    """Delete the placeholder of a file that is missing or still being written.
 
-    A stored version stays, so that the renamed file can be matched by its hash.
+    A stored version stays, so that a renamed file can be matched by its hash; if it was pending or
+    processing, its status becomes failed, with the reason.
     """
-    at_path = Document.objects.filter(collection_id=collection_id, source_uri=path.as_uri())
-    at_path.filter(content_sha256="").delete()
-    waiting = at_path.filter(status__in=[Status.PENDING, Status.PROCESSING])
-    waiting.update(status=Status.FAILED, error=reason)
+    same_uri = Document.objects.filter(collection_id=collection_id, source_uri=path.as_uri())
+    same_uri.filter(content_sha256="").delete()
+    unfinished = same_uri.filter(status__in=[Status.PENDING, Status.PROCESSING])
+    unfinished.update(status=Status.FAILED, error=reason)
 
 
 def drop_placeholder(path: Path, *, collection: Collection) -> None:
     """Delete the file's document if it has no version."""
-    at_path = Document.objects.filter(collection=collection, source_uri=path.as_uri())
-    at_path.filter(content_sha256="").delete()
+    same_uri = Document.objects.filter(collection=collection, source_uri=path.as_uri())
+    same_uri.filter(content_sha256="").delete()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from corpus.errors import InvalidDataSet
-from evaluation.datasets import Turn, draw_foreign, read_dataset, sample_dataset
+from evaluation.datasets import Turn, draw_foreign_questions, read_dataset, sample_dataset
 
 DOCUMENT = {"id": "d1", "title": "Bavoke", "text": "The tower is thirty-one metres tall."}
 QUESTION = {"id": "q1", "question": "How tall?", "answers": ["thirty-one"], "doc_id": "d1"}
@@ -143,7 +143,7 @@ def test_what_was_said_before_is_read_as_questions_with_their_answers(tmp_path: 
 def test_foreign_questions_are_those_that_others_answer(tmp_path: Path) -> None:
     write(tmp_path, "corpus", DOCUMENT)
     write(tmp_path, "qa", QUESTION, {"id": "q2", "question": "Why?", "answerable": False})
-    (foreign,) = draw_foreign(read_dataset(tmp_path), count=5, seed=0)
+    (foreign,) = draw_foreign_questions(read_dataset(tmp_path), count=5, seed=0)
     assert foreign.id == f"{tmp_path.name}/q1"
     assert (foreign.text, foreign.is_answerable, foreign.kind) == ("How tall?", False, "foreign")
     assert (foreign.answers, foreign.doc_ids) == ((), ())

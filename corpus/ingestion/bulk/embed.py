@@ -26,15 +26,19 @@ class _Pending:
 
 
 def store_entries(
-    entries: Iterable[DocumentEntry], *, collection: Collection, fingerprint: str, batch_size: int
+    entries: Iterable[DocumentEntry],
+    *,
+    collection: Collection,
+    settings_sha256: str,
+    batch_size: int,
 ) -> Iterator[tuple[DocumentEntry, ItemResult]]:
     """Store documents, each in one transaction; skip unchanged ones.
 
-    A repeated or interrupted run can be started again.
+    After an interruption, call it again with the same entries.
 
     Args:
-        fingerprint: ``settings_sha256`` of the chunk file.
-        batch_size: Maximum texts of a batch; short documents share a batch.
+        settings_sha256: As in the chunk file.
+        batch_size: Maximum number of texts in a batch; short documents share a batch.
 
     Raises:
         BackendError: The embedder failed; the documents yielded before are stored.
@@ -43,30 +47,30 @@ def store_entries(
     embedder = get_embedder(collection.embedding_model)
     waiting: list[_Pending] = []
     for entry in entries:
-        pending = _look_up(entry, collection, fingerprint)
+        pending = _look_up(entry, collection, settings_sha256)
         if isinstance(pending, ItemResult):
             yield entry, pending
             continue
         waiting.append(pending)
         if sum(len(each.version.chunks) for each in waiting) >= batch_size:
-            yield from _store(waiting, collection, fingerprint, embedder, batch_size)
+            yield from _store(waiting, collection, settings_sha256, embedder, batch_size)
             waiting.clear()
-    yield from _store(waiting, collection, fingerprint, embedder, batch_size)
+    yield from _store(waiting, collection, settings_sha256, embedder, batch_size)
 
 
 def _look_up(
-    entry: DocumentEntry, collection: Collection, fingerprint: str
+    entry: DocumentEntry, collection: Collection, settings_sha256: str
 ) -> ItemResult | _Pending:
-    at_address = Document.objects.filter(collection=collection, source_uri=entry.source_uri)
-    known = at_address.select_related("collection").defer("raw_text", "outline").first()
-    version = (entry.content_sha256, entry.file_hash, fingerprint)
+    rows = Document.objects.select_related("collection").defer("raw_text", "outline")
+    document = rows.filter(collection=collection, source_uri=entry.source_uri).first()
+    hashes = (entry.content_sha256, entry.file_hash, settings_sha256)
     if (
-        known is not None
-        and known.status == Document.Status.COMPLETED
-        and (known.content_sha256, known.file_hash, known.settings_sha256) == version
+        document is not None
+        and document.status == Document.Status.COMPLETED
+        and (document.content_sha256, document.file_hash, document.settings_sha256) == hashes
     ):
-        return ItemResult(Outcome.UNCHANGED, str(known.pk), known.chunk_count)
-    replacing = known if known is not None and known.content_sha256 else None
+        return ItemResult(Outcome.UNCHANGED, str(document.pk), document.chunk_count)
+    replacing = document if document is not None and document.content_sha256 else None
     try:
         reject_duplicate(collection, entry.content_sha256, replacing=replacing)
     except DuplicateDocument as exc:
@@ -77,7 +81,7 @@ def _look_up(
 def _as_duplicate(
     entry: DocumentEntry, error: DuplicateDocument, collection: Collection
 ) -> ItemResult:
-    """Return the result of content that another document has."""
+    """Return the result of an entry whose content another document has; drop its placeholder."""
     drop_placeholder(Path(entry.file_path), collection=collection)
     return ItemResult(Outcome.UNCHANGED, error.document_id, reason=str(error))
 
@@ -85,7 +89,7 @@ def _as_duplicate(
 def _store(
     waiting: Sequence[_Pending],
     collection: Collection,
-    fingerprint: str,
+    settings_sha256: str,
     embedder: Embedder,
     batch_size: int,
 ) -> Iterator[tuple[DocumentEntry, ItemResult]]:
@@ -94,15 +98,15 @@ def _store(
     encoded = encode(inputs, embedder=embedder, batch_size=batch_size, attempts=1)
     uncounted = encoded.fresh
     for pending in waiting:
-        # Texts of two documents count for the first.
-        mine = uncounted & {chunk.input_sha256 for chunk in pending.version.chunks}
-        uncounted -= mine
+        # A text that two documents share is counted as newly embedded for the first of them.
+        counted_here = uncounted & {chunk.input_sha256 for chunk in pending.version.chunks}
+        uncounted -= counted_here
         entry = pending.entry
         writer = DocumentWriter(
             pending.version,
-            entry.to_attributes(source=SOURCE, settings_sha256=fingerprint),
+            entry.to_attributes(source=SOURCE, settings_sha256=settings_sha256),
             collection,
-            replace(encoded, fresh=mine),
+            replace(encoded, fresh=counted_here),
             replacing=pending.replacing,
         )
         try:

@@ -54,7 +54,7 @@ class Command(BaseCommand):
         results = store_entries(
             chunk_file.documents,
             collection=collection,
-            fingerprint=chunk_file.settings_sha256,
+            settings_sha256=chunk_file.settings_sha256,
             batch_size=batch_size,
         )
         counts: Counter[Outcome] = Counter()

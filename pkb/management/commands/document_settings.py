@@ -17,7 +17,7 @@ start and prints one line.
 | name | value | default | what it does |
 |---|---|---|---|
 """
-KINDS = {
+TYPE_NAMES = {
     "boolean": "`true`, `false`",
     "integer": "whole number",
     "number": "number",
@@ -40,23 +40,24 @@ class Command(BaseCommand):
 def render_page() -> str:
     """Return the page of all settings, in the order of their definition."""
     settings: dict[str, Schema] = Env.model_json_schema()["properties"]
-    return HEAD + "".join(
-        f"| `{name.upper()}` | {_value(schema)} | {_default(name)} | {schema['description']} |\n"
+    rows = (
+        (f"`{name.upper()}`", _type_and_bounds(schema), _default(name), schema["description"])
         for name, schema in settings.items()
     )
+    return HEAD + "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
-def _value(schema: Schema) -> str:
+def _type_and_bounds(schema: Schema) -> str:
     """Return the type and bounds of a setting."""
     schema = next((each for each in schema.get("anyOf", ()) if each["type"] != "null"), schema)
     if "enum" in schema:
         return ", ".join(f"`{each}`" for each in schema["enum"])
-    kind = KINDS[schema.get("format") or schema["type"]]
+    type_name = TYPE_NAMES[schema.get("format") or schema["type"]]
     if "maximum" in schema:
         above = schema.get("exclusiveMinimum")
         minimum = schema["minimum"] if above is None else f"above {above}"
-        return f"{kind}, {minimum} to {schema['maximum']}"
-    return f"{kind}, `{schema['pattern']}`" if "pattern" in schema else kind
+        return f"{type_name}, {minimum} to {schema['maximum']}"
+    return f"{type_name}, `{schema['pattern']}`" if "pattern" in schema else type_name
 
 
 def _default(name: str) -> str:

@@ -14,7 +14,7 @@ from corpus.errors import InvalidInput, NotFound, PkbError
 from corpus.models import Collection
 from corpus.packages import check_packages
 from evaluation.comparison import compare, find_regressions, make_baseline
-from evaluation.datasets import GoldQuestion, draw_foreign, read_dataset, sample_dataset
+from evaluation.datasets import GoldQuestion, draw_foreign_questions, read_dataset, sample_dataset
 from evaluation.evaluate import (
     EvaluationPlan,
     Report,
@@ -92,7 +92,7 @@ class Command(BaseCommand):
         foreign: tuple[GoldQuestion, ...] = ()
         if options["foreign"] is not None:
             source = read_dataset(options["foreign"])
-            foreign = draw_foreign(source, count=options["queries"], seed=options["seed"])
+            foreign = draw_foreign_questions(source, count=options["queries"], seed=options["seed"])
         baseline = _read_baseline(options["against"])
         changes, others = _read_pairs(options["set"]), _read_pairs(options["compare"])
         # Check both before anything runs: an error in the second must not waste the first run.
