@@ -3,21 +3,46 @@
 ``qa.types`` also has an Answer and a Citation: refer to the models as ``models.Answer``.
 """
 
-import uuid
-from typing import Any
+from __future__ import annotations
 
+import uuid
+from datetime import timedelta
+from typing import Any, Self
+
+from django.conf import settings
 from django.db import models
+from django.db.models import Case, Count, Exists, F, OuterRef, Prefetch, Q, Subquery, Value, When
+from django.db.models.fields.json import KeyTextTransform, KeyTransform
+from django.db.models.functions import Coalesce, Substr
 from django.utils import timezone
 
 from corpus.models import Chunk, Collection, Document
-from corpus.models.base import BoundModel, OwnedModel
-from qa.querysets import (
-    AnswerQuerySet,
-    ChatStreamQuerySet,
-    CitationQuerySet,
-    FeedbackQuerySet,
-    SessionQuerySet,
-)
+from corpus.models.base import BoundModel, LockableQuerySet, OwnedModel
+from qa.intent import IntentKind
+
+# Intents that documents cannot answer.
+NO_QUESTIONS = (IntentKind.GREETING, IntentKind.OVERVIEW)
+
+
+class AnswerQuerySet(LockableQuerySet["Answer"]):
+    def unanswered(self) -> Self:
+        """Keep questions to the documents that got no answer."""
+        return self.filter(text="").exclude(kind="erased").exclude(intent__in=NO_QUESTIONS)
+
+    def by_question(self) -> models.QuerySet[Any, Any]:
+        """Group by question: ``question``, count (``times``), and last time."""
+        rows = self.order_by().values("question")
+        counted = rows.annotate(times=models.Count("pk"), last=models.Max("created_at"))
+        return counted.order_by("-times", "-last")
+
+    def of_session(self, session: Session) -> Self:
+        """Keep the answers of a conversation, oldest first."""
+        return self.filter(message__session=session).order_by("message__created_at", "message__pk")
+
+    def shown(self) -> Self:
+        """Prefetch what an answer object shows, with the state of each citation."""
+        citations = Prefetch("citations", queryset=Citation.objects.compared())
+        return self.prefetch_related(citations)
 
 
 class Answer(OwnedModel):
@@ -46,7 +71,7 @@ class Answer(OwnedModel):
     fallback = models.TextField(blank=True, help_text="why another answerer stood in")
     embedding_model = models.CharField(max_length=200)
     configuration_sha256 = models.CharField(max_length=64, help_text="of the settings in force")
-    draft: "models.JSONField[Any, Any]" = models.JSONField(
+    draft: models.JSONField[Any, Any] = models.JSONField(
         null=True, blank=True, help_text="what a language model wrote, and what became of it"
     )
     steps = models.JSONField(default=list, help_text="time, ids and scores of each node")
@@ -100,6 +125,26 @@ ERASED_ANSWER: dict[str, Any] = {
     "disagreement": [],
     "unanswered": [],
 }
+
+
+class CitationQuerySet(models.QuerySet["Citation"]):
+    def compared(self) -> Self:
+        """Annotate the span's current text, and its context if the version is the same."""
+        length = F("end_char") - F("start_char")
+        around = F("context_end") - F("context_start")
+        same_version = Q(document__content_sha256=F("content_sha256"))
+        # Page ranges are stored, except with older answers.
+        unplaced = same_version & Q(page__isnull=False, last_page=None)
+        return self.annotate(
+            standing=Substr("document__raw_text", F("start_char") + 1, length),
+            surroundings=Case(
+                When(same_version, Substr("document__raw_text", F("context_start") + 1, around))
+            ),
+            packed_scan=Case(When(unplaced, KeyTextTransform("scanned", "document__outline"))),
+            page_starts=Case(When(unplaced, KeyTransform("pages", "document__outline"))),
+            preview=F("chunk__text_preview"),
+            file_path=Coalesce(F("document__file_path"), Value("")),
+        )
 
 
 class Citation(models.Model):
@@ -173,6 +218,34 @@ ERASED_CITATION: dict[str, Any] = {
 }
 
 
+class SessionQuerySet(LockableQuerySet["Session"]):
+    def expired(self) -> Self:
+        """Keep sessions unused for ``PKB_SESSION_MINUTES``.
+
+        Of saved ones, only those without a message.
+        """
+        oldest = timezone.now() - timedelta(minutes=settings.PKB_SESSION_MINUTES)
+        said = Message.objects.filter(session=OuterRef("pk"))
+        return self.filter(Q(is_kept=False) | ~Exists(said), last_used_at__lt=oldest)
+
+    def listed(self) -> Self:
+        """Keep saved conversations, with ``first_question`` and ``question_count``."""
+        messages = Message.objects.filter(session=OuterRef("pk"))
+        first = messages.order_by("created_at", "pk").values("answer__question")[:1]
+        # A subquery per shown row: a join would count all rows first.
+        count = messages.order_by().values("session").annotate(count=Count("pk")).values("count")
+        rows = self.filter(Exists(messages), is_kept=True)
+        return rows.annotate(first_question=Subquery(first), question_count=Subquery(count))
+
+    def mentioning(self, text: str) -> Self:
+        """Keep those whose name, questions or answers contain a text, in any case."""
+        messages = Message.objects.filter(
+            Q(answer__question__icontains=text) | Q(answer__text__icontains=text),
+            session=OuterRef("pk"),
+        )
+        return self.filter(Q(name__icontains=text) | Exists(messages))
+
+
 class Session(BoundModel):
     """A conversation; unless saved, it expires ``PKB_SESSION_MINUTES`` after its last use."""
 
@@ -214,6 +287,28 @@ class Message(models.Model):
         return self.searched[:80]
 
 
+# How long an ended stream can be resumed.
+RESUME_TIME = timedelta(minutes=5)
+# An unfinished stream this old belonged to a killed process.
+MAX_STREAM_TIME = timedelta(hours=2)
+
+
+class ChatStreamQuerySet(models.QuerySet["ChatStream"]):
+    def expired(self) -> Self:
+        """Keep streams that cannot be read again."""
+        return self.filter(self._has_expired())
+
+    def readable(self) -> Self:
+        """Keep streams that can be read again."""
+        return self.exclude(self._has_expired())
+
+    @staticmethod
+    def _has_expired() -> Q:
+        now = timezone.now()
+        is_old = Q(created_at__lt=now - MAX_STREAM_TIME)
+        return is_old | Q(finished_at__isnull=False, finished_at__lt=now - RESUME_TIME)
+
+
 class ChatStream(models.Model):
     """The events of one streamed answer, stored for a while so that a client can resume."""
 
@@ -238,7 +333,7 @@ class ChatEvent(models.Model):
     stream = models.ForeignKey(ChatStream, models.CASCADE, related_name="events", db_index=False)
     ordinal = models.PositiveIntegerField(help_text="its id in the stream, from 1")
     kind = models.CharField(max_length=20)
-    body: "models.JSONField[Any, Any]" = models.JSONField()
+    body: models.JSONField[Any, Any] = models.JSONField()
     document = models.ForeignKey(Document, models.CASCADE, null=True, related_name="+")
 
     class Meta:
@@ -249,6 +344,20 @@ class ChatEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.ordinal} {self.kind}"
+
+
+class FeedbackQuerySet(models.QuerySet["Feedback"]):
+    def to_review(self) -> Self:
+        """Keep unreviewed feedback, oldest first, with its answer."""
+        return (
+            self.filter(review="waiting")
+            .select_related("answer__collection")
+            .order_by("created_at", "pk")
+        )
+
+    def accepted(self) -> Self:
+        """Keep accepted feedback, with its answer."""
+        return self.filter(review="accepted").select_related("answer__collection")
 
 
 class Feedback(models.Model):

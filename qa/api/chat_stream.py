@@ -27,8 +27,7 @@ from qa.api.chat_events import (
     read_events,
     write_answer_events,
 )
-from qa.models import ChatStream
-from qa.querysets import RESUME_TIME
+from qa.models import RESUME_TIME, ChatStream
 
 log = structlog.get_logger(__name__)
 
