@@ -1,6 +1,5 @@
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
-from uuid import UUID
 
 from django.contrib import admin, messages
 from django.db.models import Count, OuterRef, QuerySet, Subquery
@@ -11,7 +10,7 @@ from unfold.admin import TabularInline
 
 from corpus.admin import ReadOnlyAdmin
 from qa import models
-from qa.answer_store import accept_feedback, dismiss_feedback
+from qa.answer_store import review_feedback
 from qa.models import Feedback, Message, Session
 
 # Filters that the admin pages of documents and chunks link to.
@@ -175,17 +174,14 @@ class FeedbackAdmin(ReadOnlyAdmin):
 
     @admin.action(description="Accept as test question")
     def accept(self, request: HttpRequest, chosen: QuerySet[Feedback]) -> None:
-        self._review(request, chosen, accept_feedback)
+        self._review(request, chosen, Feedback.Review.ACCEPTED)
 
     @admin.action(description="Dismiss feedback")
     def dismiss(self, request: HttpRequest, chosen: QuerySet[Feedback]) -> None:
-        self._review(request, chosen, dismiss_feedback)
+        self._review(request, chosen, Feedback.Review.DISMISSED)
 
     def _review(
-        self,
-        request: HttpRequest,
-        chosen: QuerySet[Feedback],
-        review: Callable[[Iterable[UUID]], int],
+        self, request: HttpRequest, chosen: QuerySet[Feedback], review: Feedback.Review
     ) -> None:
-        count = review(chosen.values_list("pk", flat=True))
+        count = review_feedback(chosen.values_list("pk", flat=True), review)
         messages.success(request, f"{count} reviewed; those reviewed earlier are unchanged.")

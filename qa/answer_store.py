@@ -191,16 +191,7 @@ def _find_version(answer: models.Answer, marked: MarkedSpan) -> str | None:
     return spans.get(marked[1:])
 
 
-def accept_feedback(ids: Iterable[UUID]) -> int:
-    """Accept waiting feedback for the evaluation; return the number accepted."""
-    return _review(ids, Feedback.Review.ACCEPTED)
-
-
-def dismiss_feedback(ids: Iterable[UUID]) -> int:
-    """Dismiss waiting feedback; return the number dismissed."""
-    return _review(ids, Feedback.Review.DISMISSED)
-
-
-def _review(ids: Iterable[UUID], review: str) -> int:
+def review_feedback(ids: Iterable[UUID], review: Feedback.Review) -> int:
+    """Accept waiting feedback for the evaluation, or dismiss it; return the number reviewed."""
     waiting = Feedback.objects.to_review().select_related(None).filter(pk__in=list(ids))
     return waiting.order_by().update(review=review, reviewed_at=timezone.now())

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from corpus.sentences import sentence_spans
+from qa.grounding.citations import OnText, cite
 from qa.grounding.parts import JoinedText
-from qa.types import Answer, Citation, Passage
-
-OnText = Callable[[str, Citation], None]
+from qa.types import Answer, Passage, Quote
 
 # Fewest words of a sentence; headings and links have fewer.
 MIN_WORDS = 5
@@ -43,19 +42,8 @@ def summarize_outline(
         if span is None:
             continue
         joined.begin_part()
-        start, end = span
-        added = joined.add(
-            Citation(
-                passage=section.passage,
-                quote=section.passage.text[start:end],
-                start_char=section.passage.start_char + start,
-                end_char=section.passage.start_char + end,
-                answer_start=0,
-                answer_end=end - start,
-                score=section.passage.score,
-                support="supported",
-            )
-        )
+        start, end = (section.passage.start_char + at for at in span)
+        added = joined.add(cite(Quote(section.passage, start, end), 0, end - start))
         if added is not None:
             on_text(*added)
     return Answer(

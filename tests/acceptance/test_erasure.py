@@ -19,8 +19,8 @@ from corpus.jobs.states import retry_job
 from corpus.models import Collection, Document, IdempotentRequest, Job, JobItem
 from evaluation.models import Question
 from evaluation.questions import adopt_feedback, propose_questions
-from qa.answer_store import accept_feedback, record_answer
-from qa.models import Answer, ChatEvent, Message
+from qa.answer_store import record_answer, review_feedback
+from qa.models import Answer, ChatEvent, Feedback, Message
 from tests.support.client import Api, again, chat, upload
 from tests.support.database import fingerprint, places_of
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
@@ -54,7 +54,7 @@ def ask_by_all_doors(api: Api, collection: Collection) -> None:
     api.post("/v1/chat/completions", {"model": "pkb", "messages": messages})
     answer_id = api.answer()["id"]
     liked = api.post(f"/answers/{answer_id}/feedback", {"rating": "up"}).json()
-    assert accept_feedback([liked["id"]]) == 1
+    assert review_feedback([liked["id"]], Feedback.Review.ACCEPTED) == 1
     assert adopt_feedback(collection) == 1
     propose_questions(collection, count=5)
 

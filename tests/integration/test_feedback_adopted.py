@@ -10,7 +10,7 @@ from corpus.errors import InvalidInput
 from corpus.models import Collection, Document
 from evaluation.models import Question
 from evaluation.questions import adopt_feedback, read_accepted
-from qa.answer_store import MarkedSpan, accept_feedback, give_feedback
+from qa.answer_store import MarkedSpan, give_feedback, review_feedback
 from qa.models import Answer, Feedback
 from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
@@ -26,7 +26,7 @@ def answer_id(api: Api, ingest: Ingest) -> UUID:
 
 def review(answer_id: UUID, rating: str, passage: MarkedSpan | None = None) -> Feedback:
     feedback = give_feedback(answer_id, rating=rating, passage=passage)
-    assert accept_feedback([feedback.pk]) == 1
+    assert review_feedback([feedback.pk], Feedback.Review.ACCEPTED) == 1
     return feedback
 
 

@@ -121,14 +121,14 @@ def test_another_calibration_is_told_and_its_place_is_not(settings: Any, tmp_pat
     assert told() != before
 
 
-def test_the_version_of_the_compiled_program_is_told(
+def test_the_content_of_the_compiled_program_is_told(
     apis: dict[str, dict[str, Any]], tmp_path: Path
 ) -> None:
     hashes = [told()]
-    (tmp_path / "mine-1.json").write_text("{}")
+    (tmp_path / "mine.json").write_text("{}")
     apis["PKB_ANSWERERS"]["program"] = "mine"
     hashes.append(told())
-    (tmp_path / "mine-2.json").write_text('{"demos": []}')
+    (tmp_path / "mine.json").write_text('{"demos": []}')
     hashes.append(told())
     assert len(set(hashes)) == 3
     apis["PKB_ANSWERERS"]["program"] = "gone"
