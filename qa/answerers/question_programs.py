@@ -99,6 +99,7 @@ def rewrite_follow_up(question: str, history: Sequence[Exchange]) -> str:
     return standalone if 0 < len(standalone) <= MAX_QUESTION_CHARS else question
 
 
+# A longer one is not the one question that was asked for.
 MAX_WRITTEN_CHARS = 300
 
 
@@ -135,17 +136,14 @@ def write_question(passage: str, *, answerer: Any) -> WrittenQuestion | None:
     Raises:
         BackendError: The model failed.
     """
-    schema = as_response_format("question", {name: {"type": "string"} for name in _WRITTEN})
-    prediction = answerer.run_program(
-        partial(predict, QuestionFromPassage, schema), passage=passage
-    )
+    names = ("question", "answer")
+    schema = as_response_format("question", {name: {"type": "string"} for name in names})
+    ask = partial(predict, QuestionFromPassage, schema)
+    prediction = answerer.run_program(ask, passage=passage)
     question, answer = (
-        " ".join(str(getattr(prediction, name, None) or "").split()) for name in _WRITTEN
+        " ".join(str(getattr(prediction, name, None) or "").split()) for name in names
     )
     start = passage.find(answer) if answer else -1
     if start < 0 or not question.endswith("?") or len(question) > MAX_WRITTEN_CHARS:
         return None
     return WrittenQuestion(question, start, start + len(answer))
-
-
-_WRITTEN = ("question", "answer")
