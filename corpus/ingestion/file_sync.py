@@ -122,7 +122,11 @@ class SyncOptions:
 
 
 class FileSync:
-    """Ingests files into a collection, each with its absolute path as ``source_uri``."""
+    """Ingests files into a collection, each with its absolute path as ``source_uri``.
+
+    Attributes:
+        fingerprint: ``settings_sha256`` of the documents.
+    """
 
     def __init__(
         self,
@@ -134,7 +138,7 @@ class FileSync:
         self._collection = collection
         self._options = options
         self._on_embedding = on_embedding
-        self._fingerprint = ingest_fingerprint(collection, tags=options.tags)
+        self.fingerprint = ingest_fingerprint(collection, tags=options.tags)
 
     def sync(self, path: Path) -> ItemResult:
         """Ingest a file; a file with unchanged bytes and settings is not loaded.
@@ -176,7 +180,7 @@ class FileSync:
                 path,
                 exc,
                 file_hash="" if is_temporary else file.file_hash,
-                settings_sha256=self._fingerprint,
+                settings_sha256=self.fingerprint,
             )
             raise
 
@@ -219,7 +223,7 @@ class FileSync:
                 Entry(file.path.as_uri(), file.file_hash),
                 # A file that was rejected is tried again: syncs find the rejection when they list.
                 replace(Known.of(stored), rejection="") if stored else None,
-                fingerprint=self._fingerprint,
+                fingerprint=self.fingerprint,
                 twins=self.find_twins(file.path, file.file_hash),
                 force=self._options.force,
             )
@@ -262,7 +266,7 @@ class FileSync:
         stored = self._document_at(file.path)
         options = self._options
         attributes = Attributes.of_file(
-            file, source=options.source, tags=options.tags, settings_sha256=self._fingerprint
+            file, source=options.source, tags=options.tags, settings_sha256=self.fingerprint
         )
         how = IngestOptions(
             apply_routing=options.apply_routing,

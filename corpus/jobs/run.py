@@ -30,13 +30,11 @@ DELAY_STEP_S = 0.5
 RUN_NOW_S = 1.0
 
 
-def never() -> bool:
-    """Return False: never stop."""
-    return False
-
-
 def run_job_slice(
-    job_id: UUID, *, should_stop: ShouldStop = never, is_slice_over: ShouldStop = never
+    job_id: UUID,
+    *,
+    should_stop: ShouldStop = lambda: False,
+    is_slice_over: ShouldStop = lambda: False,
 ) -> bool:
     """Run a job until it ends, must stop, or its time slice is over.
 
@@ -95,7 +93,7 @@ def run_jobs_now(jobs: Iterable[Job]) -> None:
             enqueue_job(job.pk)
 
 
-def begin_job(job_id: UUID, *, should_stop: ShouldStop = never) -> Job | None:
+def begin_job(job_id: UUID, *, should_stop: ShouldStop = lambda: False) -> Job | None:
     """Start a job and list its items; return None if it must not run."""
     with transaction.atomic():
         job = Job.objects.select_for_update().unfinished().filter(pk=job_id).first()

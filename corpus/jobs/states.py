@@ -84,8 +84,19 @@ def fail_job(job_id: UUID, *, reason: str) -> None:
 
 
 def close_job(job: Job, status: Job.Status, *, reason: str = "") -> None:
-    """End a locked job, inside a transaction."""
-    release_documents(job)
+    """End a locked job, inside a transaction.
+
+    Placeholders of unfinished items are deleted; documents with an old version are completed.
+    """
+    unfinished = [Document.Status.PENDING, Document.Status.PROCESSING]
+    documents = kind_of(job).documents(job, job.items.pending())
+    waiting = documents.filter(status__in=unfinished)
+    waiting.filter(content_sha256="").delete()
+    # An old version with all its vectors is complete.
+    bare = Chunk.objects.filter(document=OuterRef("pk")).exclude(
+        Exists(Embedding.objects.filter(chunk=OuterRef("pk")))
+    )
+    waiting.filter(~Exists(bare)).update(status=Document.Status.COMPLETED)
     if reason:
         job.add_error(reason)
     job.status, job.stage, job.finished_at = status, Job.Stage.ENDED, timezone.now()
@@ -140,19 +151,6 @@ def delete_old_jobs(jobs: JobQuerySet) -> None:
     ended.filter(~changed, status=Job.Status.SUCCEEDED).delete()
     old = list(ended.values_list("pk", flat=True)[MAX_OLD_JOBS:])
     Job.objects.filter(pk__in=old).delete()
-
-
-def release_documents(job: Job) -> None:
-    """Delete placeholders of unfinished items; complete documents with an old version."""
-    unfinished = [Document.Status.PENDING, Document.Status.PROCESSING]
-    documents = kind_of(job).documents(job, job.items.pending())
-    waiting = documents.filter(status__in=unfinished)
-    # An old version with all its vectors is complete.
-    waiting.filter(content_sha256="").delete()
-    bare = Chunk.objects.filter(document=OuterRef("pk")).exclude(
-        Exists(Embedding.objects.filter(chunk=OuterRef("pk")))
-    )
-    waiting.filter(~Exists(bare)).update(status=Document.Status.COMPLETED)
 
 
 def _locked(job_id: UUID, *, expected: set[str], verb: str) -> Job:

@@ -8,7 +8,7 @@ from itertools import islice
 
 from corpus.ingestion.decisions import Action, Known, decide
 from corpus.ingestion.file_scan import find_files
-from corpus.ingestion.file_sync import FileSync, SyncOptions, ingest_fingerprint
+from corpus.ingestion.file_sync import FileSync, SyncOptions
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.jobs.kinds.source_job import (
     find_unlisted_documents,
@@ -35,7 +35,7 @@ class SyncPreview:
         self.skipped: Counter[str] = Counter()
         self._collection = collection
         self._options = options
-        self._fingerprint = ingest_fingerprint(collection, tags=options.tags)
+        self._sync = FileSync(collection, options)
         self._moved_ids: set[str] = set()
         # Documents by URI, after predicted moves.
         self._known_by_uri: dict[str, Known | None] = {}
@@ -58,7 +58,7 @@ class SyncPreview:
         decision = decide(
             listed,
             known,
-            fingerprint=self._fingerprint,
+            fingerprint=self._sync.fingerprint,
             twins=self._twins(listed),
             force=self._options.force,
         )
@@ -74,8 +74,7 @@ class SyncPreview:
     def _twins(self, listed: ListedFile) -> Iterator[Known]:
         if listed.version in self._new_by_hash:
             yield self._new_by_hash[listed.version]
-        sync = FileSync(self._collection, self._options)
-        for twin in sync.find_twins(listed.path, listed.version):
+        for twin in self._sync.find_twins(listed.path, listed.version):
             yield replace(twin, is_gone=twin.is_gone and twin.document_id not in self._moved_ids)
 
 
