@@ -31,7 +31,7 @@ from corpus.errors import (
     TooLarge,
     UnsupportedMediaType,
 )
-from corpus.ingestion.decisions import Action, Decision, Known
+from corpus.ingestion.decisions import Action, Decision, Known, decide
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.submission import Attributes
 from corpus.ingestion.web_addresses import (
@@ -46,6 +46,7 @@ from corpus.ingestion.web_addresses import (
 from corpus.loaders.links import find_links
 from corpus.models import Document, Job, JobItem, Site, SitePage
 from corpus.public_web import MAX_REDIRECTS, FetchResult
+from corpus.sources.source import Entry
 
 SOURCE = "web"
 _GONE = {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}
@@ -271,7 +272,19 @@ class PageSync:
 def _store(
     fetched: FetchResult | None, site: Site, address: str, before: Document | None
 ) -> ItemResult:
-    """Ingest a fetched page; return a reason if another document has the same text."""
+    """Ingest a fetched page; return a reason if another document has the same text.
+
+    Args:
+        fetched: None if the server reports that the page has not changed.
+        before: The document of the page, if it has one.
+    """
+    known = Known.of(before) if before is not None else None
+    version = known.version if known else ""
+    if fetched is not None:
+        version = hash_of(fetched)
+    decision = decide(Entry(address, version), known)
+    if not decision.needs_content:
+        return decision.result
     try:
         stored = store_fetched(
             fetched,
@@ -281,8 +294,9 @@ def _store(
             attributes=Attributes(source=SOURCE, tags=tuple(site.tags)),
         )
     except DuplicateDocument as exc:
-        if before is not None and exc.document_id == str(before.pk):
-            return Decision(Action.KEEP, Known.of(before)).result
+        # Other bytes with the same text.
+        if known is not None and exc.document_id == known.document_id:
+            return Decision(Action.KEEP, known).result
         return Decision(Action.SKIP, Known(exc.document_id)).result
     return ItemResult.from_stored(stored)
 
