@@ -76,11 +76,11 @@ def test_the_action_cuts_and_embeds_again(
     assert Document.objects.get().chunk_count > stored.chunk_count
 
 
-def test_the_admin_is_for_staff_only(client: Client, db: None) -> None:
+def test_the_admin_is_for_staff_only(client: Client) -> None:
     assert client.get(reverse("admin:corpus_document_changelist")).status_code == 302
 
 
-def test_the_environment_makes_a_first_superuser_once(db: None, settings: Any) -> None:
+def test_the_environment_makes_a_first_superuser_once(settings: Any) -> None:
     settings.PKB_SUPERUSER = {"username": "ida", "email": "", "password": "long-enough-1"}
     call_command("ensure_superuser")
     call_command("ensure_superuser")
@@ -99,7 +99,7 @@ def test_the_environment_makes_a_first_superuser_once(db: None, settings: Any) -
     ],
 )
 def test_a_superuser_with_a_weak_password_is_refused(
-    db: None, settings: Any, monkeypatch: pytest.MonkeyPatch, password: str, reason: str
+    settings: Any, monkeypatch: pytest.MonkeyPatch, password: str, reason: str
 ) -> None:
     chosen = {"username": "ida-of-the-library", "email": "ida@example.org", "password": password}
     settings.PKB_SUPERUSER = chosen
@@ -112,7 +112,7 @@ def test_a_superuser_with_a_weak_password_is_refused(
 
 
 def test_createsuperuser_with_a_password_by_the_rules_makes_a_superuser(
-    db: None, settings: Any, monkeypatch: pytest.MonkeyPatch
+    settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen = {"username": "ida", "email": "ida@example.org", "password": "long-enough-1"}
     settings.PKB_SUPERUSER = chosen

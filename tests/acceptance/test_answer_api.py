@@ -292,7 +292,7 @@ def test_of_a_document_that_was_replaced_a_stored_answer_shows_no_passage(api: A
     assert api.get(f"/answers/{given['id']}").json()["closest"] == []
 
 
-def test_an_empty_collection_answers_nothing(api: Api, db: None) -> None:
+def test_an_empty_collection_answers_nothing(api: Api) -> None:
     assert api.answer()["abstained"] is True
 
 
@@ -344,7 +344,7 @@ def test_a_replaced_document_is_cited_in_its_new_version(api: Api) -> None:
         {"q": "who\x00"},
     ],
 )
-def test_a_bad_parameter_is_400(api: Api, db: None, params: dict[str, str]) -> None:
+def test_a_bad_parameter_is_400(api: Api, params: dict[str, str]) -> None:
     response = api.get("/answer", {"q": "Who is it?", **params})
     assert response.status_code == 400
     assert response.json()["error"] == "invalid_input"
@@ -432,7 +432,7 @@ def test_query_operators_are_words(api: Api, query: str) -> None:
     ],
 )
 def test_a_bad_search_is_400_and_names_the_field(
-    api: Api, db: None, body: dict[str, Any], field: str
+    api: Api, body: dict[str, Any], field: str
 ) -> None:
     response = api.post("/search", {"query": "q", **body})
     assert response.status_code == 400

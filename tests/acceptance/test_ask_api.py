@@ -77,7 +77,7 @@ def test_an_expired_session_is_gone(api: Api, settings: Any) -> None:
     assert Message.objects.filter(session=session_id).count() == 1
 
 
-def test_an_unknown_session_id_begins_a_session_of_that_id(api: Api, db: None) -> None:
+def test_an_unknown_session_id_begins_a_session_of_that_id(api: Api) -> None:
     session_id = str(uuid4())
     assert api.ask(session_id=session_id)["session_id"] == session_id
 
@@ -98,9 +98,7 @@ def test_an_unknown_session_id_begins_a_session_of_that_id(api: Api, db: None) -
     ],
     ids=lambda wrong: f"{next(iter(wrong))} {str(next(iter(wrong.values())))[:8]!r}",
 )
-def test_a_bad_question_is_400_and_begins_no_session(
-    api: Api, db: None, wrong: dict[str, Any]
-) -> None:
+def test_a_bad_question_is_400_and_begins_no_session(api: Api, wrong: dict[str, Any]) -> None:
     response = api.post("/ask", {"question": "Who is it?", **wrong})
     assert response.status_code == 400
     assert [error["field"] for error in response.json()["errors"]] == list(wrong)
@@ -130,13 +128,13 @@ def test_the_corpus_answers_what_the_selection_does_not(api: Api) -> None:
     assert asked["debug"]["steps"][0]["name"] == "selected.parse"
 
 
-def test_the_end_of_a_long_selection_is_read(api: Api, db: None) -> None:
+def test_the_end_of_a_long_selection_is_read(api: Api) -> None:
     filler = "The granary stores barley with oak beams in year 1700. " * 80
     asked = api.ask(HARBOUR_QUESTION, selected_text=f"{filler}{SELECTED}")
     assert "Maren Holt" in asked["answer"]
 
 
-def test_selected_text_is_required_on_its_door(api: Api, db: None) -> None:
+def test_selected_text_is_required_on_its_door(api: Api) -> None:
     response = api.post("/ask-selected", {"question": "Who is it?"})
     assert response.status_code == 400
 
@@ -177,7 +175,7 @@ def give_feedback(api: Api, answer_id: object, **body: Any) -> Any:
     return api.post(f"/answers/{answer_id}/feedback", body)
 
 
-def test_feedback_waits_for_a_review(api: Api, db: None) -> None:
+def test_feedback_waits_for_a_review(api: Api) -> None:
     answer_id = api.ask()["id"]
     response = give_feedback(api, answer_id, rating="down", comment="Not what I asked.")
     assert response.status_code == 201
@@ -187,12 +185,12 @@ def test_feedback_waits_for_a_review(api: Api, db: None) -> None:
 
 
 @pytest.mark.parametrize("body", [{}, {"rating": "sideways"}, {"rating": 1}, {"rating": None}])
-def test_bad_feedback_is_400(api: Api, db: None, body: dict[str, Any]) -> None:
+def test_bad_feedback_is_400(api: Api, body: dict[str, Any]) -> None:
     assert give_feedback(api, api.ask()["id"], **body).status_code == 400
     assert not Feedback.objects.exists()
 
 
-def test_an_unknown_answer_is_404(api: Api, db: None) -> None:
+def test_an_unknown_answer_is_404(api: Api) -> None:
     assert api.get(f"/answers/{uuid4()}").status_code == 404
     assert give_feedback(api, uuid4(), rating="up").status_code == 404
 

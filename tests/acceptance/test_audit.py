@@ -93,7 +93,7 @@ def test_what_agents_take_in_is_recorded(ida: Any) -> None:
     assert recorded("action", "user_id", "subject") == [("ingest", ida.pk, stored["document_id"])]
 
 
-def test_where_nobody_logs_in_nobody_is_recorded(api: Api, settings: Any, db: None) -> None:
+def test_where_nobody_logs_in_nobody_is_recorded(api: Api, settings: Any) -> None:
     settings.PKB_AUTH_REQUIRED = False
     assert api.post("/ingest", {"text": LIGHTHOUSE}).status_code == 201
     api.get("/answer", {"q": LIGHTHOUSE_QUESTION})

@@ -122,7 +122,7 @@ def test_stream_of_a_conversation_deleted_meanwhile_ends_and_keeps_nothing(
     assert not Session.objects.exists()
 
 
-def test_an_abstention_is_done_and_says_nothing(db: None) -> None:
+def test_an_abstention_is_done_and_says_nothing() -> None:
     stream = chat("Zxqv blorptang fnimble wuzzlethorp?")
     assert stream.kinds == ["done"]
     assert stream.events[0].body["answer"]["abstained"] is True
@@ -165,7 +165,7 @@ def test_a_stream_read_again_has_no_quote_of_a_deleted_document(api: Api) -> Non
     assert not ChatEvent.objects.filter(kind="citation").exists()
 
 
-def test_after_five_minutes_a_stream_is_404(db: None) -> None:
+def test_after_five_minutes_a_stream_is_404() -> None:
     location = chat("Is there nothing here?").headers["Location"]
     ended = timezone.now() - timedelta(minutes=5, seconds=1)
     ChatStream.objects.update(finished_at=ended)
@@ -173,7 +173,7 @@ def test_after_five_minutes_a_stream_is_404(db: None) -> None:
     assert again(f"/chat/{uuid4()}").status == 404
 
 
-def test_a_bad_last_event_id_is_400(db: None) -> None:
+def test_a_bad_last_event_id_is_400() -> None:
     location = chat("Is there nothing here?").headers["Location"]
     assert again(location, after="last").status == 400
 
@@ -183,14 +183,14 @@ def test_a_bad_last_event_id_is_400(db: None) -> None:
     [{"question": ""}, {"session_id": "abc"}, {"context_window": -1}, {"context_window": "wide"}],
     ids=str,
 )
-def test_bad_input_is_400_before_the_stream_begins(db: None, wrong: dict[str, Any]) -> None:
+def test_bad_input_is_400_before_the_stream_begins(wrong: dict[str, Any]) -> None:
     stream = chat(**{"question": "Who is it?", **wrong})
     assert stream.status == 400
     assert json.loads(stream.text)["error"] == "invalid_input"
     assert not ChatStream.objects.exists()
 
 
-def test_an_unknown_collection_is_404(db: None) -> None:
+def test_an_unknown_collection_is_404() -> None:
     assert chat(collection="absent").status == 404
 
 

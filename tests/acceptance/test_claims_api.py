@@ -41,13 +41,13 @@ def verify(api: Api, claim: str, **body: Any) -> Any:
     ],
     ids=range(9),
 )
-def test_claim_against_a_text(api: Api, db: None, claim: str, support: str) -> None:
+def test_claim_against_a_text(api: Api, claim: str, support: str) -> None:
     shown = verify(api, claim, text=LIGHTHOUSE).json()
     assert shown["support"] == support
     assert (shown["score"] >= PARTIAL_FROM) is (support in {"supported", "partial"})
 
 
-def test_bound_of_the_score_is_in_the_schema(api: Api, db: None) -> None:
+def test_bound_of_the_score_is_in_the_schema(api: Api) -> None:
     shown = api.get("/schema?format=json").json()["components"]["schemas"]["ClaimShown"]
     assert f"from {PARTIAL_FROM} on" in shown["properties"]["score"]["description"]
 
@@ -57,7 +57,7 @@ def test_bound_of_the_score_is_in_the_schema(api: Api, db: None) -> None:
     [f"{BUILT[:-1]} [1].", f"{BUILT}[2][3]", f"{BUILT} [1, 12] {BUILT}"],
     ids=range(3),
 )
-def test_citation_marks_are_no_part_of_a_claim(api: Api, db: None, claim: str) -> None:
+def test_citation_marks_are_no_part_of_a_claim(api: Api, claim: str) -> None:
     shown = verify(api, claim, text=LIGHTHOUSE).json()
     assert shown["support"] == "supported"
     first = shown["citations"][0]
@@ -76,7 +76,7 @@ def test_names_of_a_title_are_known(api: Api) -> None:
     assert verify(api, claim).json()["support"] == "partial"
 
 
-def test_citation_into_the_text_is_selected_and_verbatim(api: Api, db: None) -> None:
+def test_citation_into_the_text_is_selected_and_verbatim(api: Api) -> None:
     text = f"  \n{LIGHTHOUSE}"
     (citation,) = verify(api, BUILT, text=text).json()["citations"]
     assert citation["quote"] == text[citation["start_char"] : citation["end_char"]] == BUILT
@@ -112,26 +112,26 @@ def test_claim_against_a_collection_cites_its_document(api: Api) -> None:
     ],
     ids=range(10),
 )  # fmt: skip
-def test_bad_request_is_400(api: Api, db: None, body: dict[str, Any]) -> None:
+def test_bad_request_is_400(api: Api, body: dict[str, Any]) -> None:
     response = api.post("/claims/verify", body)
     assert response.status_code == 400
     assert response.json()["error"] == "invalid_input"
 
 
-def test_claim_of_too_many_sentences_names_the_field(api: Api, db: None) -> None:
+def test_claim_of_too_many_sentences_names_the_field(api: Api) -> None:
     (error,) = verify(api, "It is. " * 41, text="It is.").json()["errors"]
     assert error["field"] == "claim"
     assert "40 sentences" in error["message"]
     assert verify(api, "It is. " * 40, text="It is.").status_code == 200
 
 
-def test_text_is_as_long_as_one_that_is_taken_in(api: Api, db: None) -> None:
+def test_text_is_as_long_as_one_that_is_taken_in(api: Api) -> None:
     response = verify(api, "It is.", text="a" * (settings.PKB_MAX_INPUT_CHARS + 1))
     assert response.status_code == 400
     assert response.json()["errors"][0]["field"] == "text"
 
 
-def test_text_is_split_once_for_all_sentences_of_a_claim(api: Api, db: None) -> None:
+def test_text_is_split_once_for_all_sentences_of_a_claim(api: Api) -> None:
     with patch("qa.verify_claim.sentence_spans", wraps=sentence_spans) as spans:
         shown = verify(api, f"{BUILT} {BUILT} {BUILT}", text=LIGHTHOUSE).json()
     assert shown["support"] == "supported"
@@ -139,11 +139,11 @@ def test_text_is_split_once_for_all_sentences_of_a_claim(api: Api, db: None) -> 
 
 
 @pytest.mark.parametrize("claim", ["It does n't.", "n't", "10\u207b\u2076 of ^", "-0^-1 five"])
-def test_odd_claim_is_judged(api: Api, db: None, claim: str) -> None:
+def test_odd_claim_is_judged(api: Api, claim: str) -> None:
     assert verify(api, claim, text=f"{LIGHTHOUSE} {claim}").status_code == 200
 
 
-def test_empty_collection_supports_nothing(api: Api, db: None) -> None:
+def test_empty_collection_supports_nothing(api: Api) -> None:
     assert verify(api, BUILT).json() == {"support": "unsupported", "score": 0.0, "citations": []}
 
 
@@ -153,7 +153,7 @@ def run(*arguments: Any) -> str:
     return out.getvalue()
 
 
-def test_command_prints_verdict_and_evidence(tmp_path: Path, db: None) -> None:
+def test_command_prints_verdict_and_evidence(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(LIGHTHOUSE)
     out = run(BUILT, "--file", tmp_path / "a.txt")
     assert out.startswith("supported (")
@@ -161,7 +161,7 @@ def test_command_prints_verdict_and_evidence(tmp_path: Path, db: None) -> None:
     assert json.loads(run(BUILT, "--text", LIGHTHOUSE, "--json"))["support"] == "supported"
 
 
-def test_command_names_what_it_cannot_read(tmp_path: Path, db: None) -> None:
+def test_command_names_what_it_cannot_read(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="cannot be read"):
         run(BUILT, "--file", tmp_path / "absent.txt")
     with pytest.raises(CommandError, match="absent"):

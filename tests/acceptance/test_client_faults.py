@@ -41,9 +41,7 @@ pytestmark = pytest.mark.django_db
         ("/schema?format=yaml&version=%00", 200),
     ],
 )
-def test_a_nul_in_an_address_is_the_client_s_fault(
-    api: Api, db: None, path: str, status: int
-) -> None:
+def test_a_nul_in_an_address_is_the_client_s_fault(api: Api, path: str, status: int) -> None:
     assert api.get(path).status_code == status
 
 
@@ -78,7 +76,7 @@ WRITTEN = [
 
 
 @pytest.mark.parametrize("written", WRITTEN)
-def test_metadata_that_cannot_be_stored_is_400(api: Api, db: None, written: str) -> None:
+def test_metadata_that_cannot_be_stored_is_400(api: Api, written: str) -> None:
     body = f'{{"text": {json.dumps(LIGHTHOUSE)}, "metadata": {written}}}'
     sent = api.post("/ingest", body, content_type="application/json")
     form = {"file": SimpleUploadedFile("a.md", LIGHTHOUSE.encode()), "metadata": written}
@@ -86,7 +84,7 @@ def test_metadata_that_cannot_be_stored_is_400(api: Api, db: None, written: str)
     assert (sent.status_code, in_form.status_code) == (400, 400)
 
 
-def test_metadata_as_deep_as_is_stored_is_shown(api: Api, db: None) -> None:
+def test_metadata_as_deep_as_is_stored_is_shown(api: Api) -> None:
     metadata = {"x": nested(MAX_DEPTH - 1)}
     form = {"file": SimpleUploadedFile("a.md", LIGHTHOUSE.encode())}
     made = api.post("/ingest", form | {"metadata": json.dumps(metadata)}, format="multipart")
@@ -107,7 +105,7 @@ HOSTILE_FILES = {
 
 
 @pytest.mark.parametrize("name", HOSTILE_FILES)
-def test_what_a_file_says_of_itself_is_cleaned_like_its_text(api: Api, db: None, name: str) -> None:
+def test_what_a_file_says_of_itself_is_cleaned_like_its_text(api: Api, name: str) -> None:
     file = SimpleUploadedFile(name, HOSTILE_FILES[name].encode())
     made = api.post("/ingest", {"file": file}, format="multipart")
     assert made.status_code in {201, 422}, made.content

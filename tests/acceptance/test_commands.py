@@ -219,7 +219,7 @@ def test_json_names_what_was_removed(folder: Path) -> None:
         [".", "--workers", "0"],
     ],
 )
-def test_wrong_usage_exits_2(arguments: list[str], db: None) -> None:
+def test_wrong_usage_exits_2(arguments: list[str]) -> None:
     with pytest.raises(CommandError) as caught:
         call_command("ingest", *arguments)
     assert caught.value.returncode == 2

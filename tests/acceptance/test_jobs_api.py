@@ -285,7 +285,7 @@ def test_retry_and_cancel_fit_the_state(api: Api, root: Path) -> None:
     assert api.post(f"/jobs/{job_id}/retry").status_code == 409
 
 
-def test_an_unknown_job_is_404(api: Api, db: None) -> None:
+def test_an_unknown_job_is_404(api: Api) -> None:
     for key in (uuid4(), "no-uuid"):
         assert api.get(f"/jobs/{key}").status_code == 404
         assert api.post(f"/jobs/{key}/retry").status_code == 404

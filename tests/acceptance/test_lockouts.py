@@ -201,7 +201,7 @@ def test_what_nobody_needs_any_more_is_forgotten(ida: Any, settings: Any) -> Non
     assert purge_logins(dry_run=True) == purge_logins() == 2
 
 
-def test_a_command_lets_in_at_once(ida: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_command_lets_in_at_once(ida: Any) -> None:
     guess(at(SHARED), 5)
     guess(at(HOME), 5)
     call_command("axes_reset_ip", SHARED)

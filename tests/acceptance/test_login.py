@@ -62,7 +62,7 @@ def test_after_logging_out_nothing_is_shown(client: Client, ida: Any) -> None:
     assert client.get("/documents").status_code == 401
 
 
-def test_a_part_of_a_page_leads_to_the_login(client: Client, db: None) -> None:
+def test_a_part_of_a_page_leads_to_the_login(client: Client) -> None:
     sent = {"HX-Request": "true", "HX-Current-URL": "http://testserver/ui/jobs"}
     reply = client.get("/ui/jobs", headers=sent)
     assert reply.status_code == 401

@@ -8,7 +8,6 @@ import pytest
 from django.core.management import CommandError, call_command
 from pydantic import SecretStr
 
-from corpus.models import Collection
 from pkb.env import Env
 from pkb.model_catalogue import embedders
 from tests.support.chat_server import KEY, ChatServer, chat_server
@@ -45,7 +44,7 @@ def encode(api: Api, model: str) -> Any:
 
 @pytest.mark.parametrize("model", [OTHER, f"{OTHER}@8", "openai/any@8", f"{NAMED}0"])
 def test_another_model_is_not_configured_and_costs_nothing(
-    api: Api, collection: Collection, provider: ChatServer, model: str
+    api: Api, provider: ChatServer, model: str
 ) -> None:
     refused, unknown = make(api, model), encode(api, model)
     assert (refused.status_code, unknown.status_code) == (400, 404)

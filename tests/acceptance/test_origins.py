@@ -74,13 +74,13 @@ def test_a_page_of_another_site_writes_nothing(api: Api, sent: dict[str, str]) -
 
 
 @pytest.mark.parametrize("sent", OWN)
-def test_who_is_no_page_of_another_site_writes(api: Api, db: None, sent: dict[str, str]) -> None:
+def test_who_is_no_page_of_another_site_writes(api: Api, sent: dict[str, str]) -> None:
     body = {"text": LIGHTHOUSE}
     reply = api.post("/ingest", body, headers={"Host": OURS, **sent})
     assert reply.status_code == 201
 
 
-def test_an_origin_that_is_named_writes(api: Api, db: None, settings: Any) -> None:
+def test_an_origin_that_is_named_writes(api: Api, settings: Any) -> None:
     settings.CORS_ALLOWED_ORIGINS = [EVIL]
     headers = {"Host": OURS, "Origin": EVIL, "Sec-Fetch-Site": "cross-site"}
     reply = api.post("/ingest", {"text": LIGHTHOUSE}, headers=headers)
@@ -91,7 +91,7 @@ def test_an_origin_that_is_named_writes(api: Api, db: None, settings: Any) -> No
     assert api.post("/ingest", {}, headers=other).status_code == 400
 
 
-def test_our_own_forms_are_sent(admin_user: Any, db: None) -> None:
+def test_our_own_forms_are_sent(admin_user: Any) -> None:
     client = Client(enforce_csrf_checks=True)
     host = {"Host": OURS}
     client.get("/ui/ask", headers=host)

@@ -53,7 +53,7 @@ def test_all_uploads_go_with_their_collection(
         pytest.param("é" * 300 + ".pdf", "é" * 98 + ".pdf", id="too-long"),
     ],
 )
-def test_a_name_is_made_fit(client: Client, uploads: Path, name: str, kept: str) -> None:
+def test_a_name_is_made_fit(uploads: Path, name: str, kept: str) -> None:
     from corpus.ingestion.uploaded_files import fit_name  # noqa: PLC0415
 
     assert fit_name(Path(name).name if "/" in name else name) == kept
@@ -177,7 +177,7 @@ def test_pages_are_under_the_strict_policy(client: Client) -> None:
 
 
 def test_what_is_asked_first_is_a_collection_that_has_documents(
-    client: Client, collection: Collection, ingest: Ingest
+    client: Client, ingest: Ingest
 ) -> None:
     def asked_at(address: str) -> str:
         page = client.get(address).content.decode()

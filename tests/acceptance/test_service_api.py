@@ -49,9 +49,7 @@ def test_ready_waits_for_the_models(
 
 
 @pytest.mark.parametrize("path", ["/documents", "/ui/library"])
-def test_a_database_that_is_not_migrated_is_told_with_what_to_do(
-    api: Api, db: None, path: str
-) -> None:
+def test_a_database_that_is_not_migrated_is_told_with_what_to_do(api: Api, path: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM django_migrations WHERE app = 'corpus'")
         cursor.execute("ALTER TABLE corpus_document RENAME COLUMN title TO heading")
@@ -61,7 +59,7 @@ def test_a_database_that_is_not_migrated_is_told_with_what_to_do(
     assert "manage.py migrate" in response.content.decode()
 
 
-def test_a_column_that_a_migrated_database_lacks_is_no_outage(db: None) -> None:
+def test_a_column_that_a_migrated_database_lacks_is_no_outage() -> None:
     with pytest.raises(ProgrammingError) as caught, transaction.atomic():
         connection.cursor().execute("SELECT nowhere FROM corpus_document")
     assert translate_error(caught.value) is None
@@ -112,9 +110,7 @@ def test_behind_tls_this_machine_collects_metrics_without(settings: Any) -> None
 @pytest.mark.parametrize(
     "accept", ["application/json", "*/*", "application/problem+json", "text/plain, */*;q=0.1"]
 )
-def test_what_is_not_there_is_a_problem(
-    api: Api, db: None, path: str, key: str, accept: str
-) -> None:
+def test_what_is_not_there_is_a_problem(api: Api, path: str, key: str, accept: str) -> None:
     response = api.get(path.format(key), headers={"Accept": accept})
     assert response.status_code == 404
     assert response["Content-Type"] == "application/problem+json"
@@ -122,14 +118,14 @@ def test_what_is_not_there_is_a_problem(
     assert body["status"] == body["status_code"] == 404
 
 
-def test_no_question_is_in_the_log(api: Api, db: None, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_question_is_in_the_log(api: Api, caplog: pytest.LogCaptureFixture) -> None:
     api.get("/answer", {"q": "Who stole the crown?"})
     assert "/answer" in caplog.text
     assert "crown" not in caplog.text
 
 
 def test_a_foreign_host_is_one_line_without_a_traceback(
-    api: Api, db: None, caplog: pytest.LogCaptureFixture
+    api: Api, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert api.get("/health", headers={"Host": "evil.example"}).status_code == 400
     (line,) = (record for record in caplog.records if record.name.startswith("django.security"))
@@ -140,7 +136,6 @@ def test_a_foreign_host_is_one_line_without_a_traceback(
 @pytest.mark.parametrize(("proxies", "address"), [(0, "127.0.0.1"), (1, "198.51.100.7")])
 def test_log_has_client_ip_of_trusted_proxies_only(
     api: Api,
-    db: None,
     settings: Any,
     caplog: pytest.LogCaptureFixture,
     proxies: int,
@@ -153,9 +148,7 @@ def test_log_has_client_ip_of_trusted_proxies_only(
     assert {line["ip"] for line in lines if "request" in line} == {address}
 
 
-def test_an_unexpected_error_is_a_500_with_a_request_id(
-    db: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unexpected_error_is_a_500_with_a_request_id(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*args: Any, **kwargs: Any) -> None:
         raise RuntimeError("secret detail")
 
@@ -183,16 +176,16 @@ def test_a_collection_lives_and_dies(api: Api) -> None:
     assert api.get(f"/documents/{document_id}").status_code == 404
 
 
-def test_the_default_collection_stays(api: Api, db: None) -> None:
+def test_the_default_collection_stays(api: Api) -> None:
     assert api.delete("/collections/default").status_code == 409
 
 
 @pytest.mark.parametrize("name", ["", "1a", "-a", "a b", "a/b", "a.b", "é", "a\n", "a" * 101, 5])
-def test_a_bad_collection_name_is_400(api: Api, db: None, name: Any) -> None:
+def test_a_bad_collection_name_is_400(api: Api, name: Any) -> None:
     assert api.post("/collections", {"name": name}).status_code == 400
 
 
-def test_an_unknown_embedding_model_is_400(api: Api, db: None) -> None:
+def test_an_unknown_embedding_model_is_400(api: Api) -> None:
     body = {"name": "x", "embedding_model": "absent"}
     assert api.post("/collections", body).status_code == 400
 
@@ -209,7 +202,7 @@ def test_documents_are_walked_exactly_once(api: Api) -> None:
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=x", "limit=201", "cursor=junk", "status=odd"])
-def test_a_bad_page_is_400(api: Api, db: None, query: str) -> None:
+def test_a_bad_page_is_400(api: Api, query: str) -> None:
     assert api.get(f"/documents?{query}").status_code == 400
 
 

@@ -195,9 +195,7 @@ def test_nothing_is_said_of_files_that_are_elsewhere(on_host: Go, tmp_path: Path
     assert [found.key for found in find_in_files()] == [str(document.pk)]
 
 
-def test_hosts_that_share_the_folder_of_uploads_are_one(
-    on_host: Go, settings: Any, tmp_path: Path
-) -> None:
+def test_hosts_that_share_the_folder_of_uploads_are_one(on_host: Go, tmp_path: Path) -> None:
     on_host("second")
     (tmp_path / "second" / "uploads").symlink_to(tmp_path / "first" / "uploads")
     assert Installation.objects.claim_files()

@@ -163,7 +163,7 @@ def read_narrow(query: LexicalQuery) -> LexicalQuery:
         return read("stone river granary", Collection.objects.get_named("rows"))
 
 
-def test_pages_are_taken_to_be_in_memory_on_any_server(collection: Collection) -> None:
+def test_pages_are_taken_to_be_in_memory_on_any_server() -> None:
     """Else the index of words is passed over for reading all chunks (docs/decisions/0013)."""
     with connection.cursor() as cursor:
         cursor.execute("""SELECT source, setting::float FROM pg_settings

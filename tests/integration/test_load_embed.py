@@ -83,7 +83,7 @@ def entry(artifact: Artifact, name: str) -> Artifact:
 
 
 def test_the_artifact_holds_documents_whose_chunks_are_spans_of_their_text(
-    folder: Path, chunks: Path, collection: Collection
+    folder: Path, chunks: Path
 ) -> None:
     artifact = load(folder, chunks, "--tag", "Demo")
     assert (artifact["version"], artifact["collection"]) == (1, "default")
@@ -101,14 +101,12 @@ def test_the_artifact_holds_documents_whose_chunks_are_spans_of_their_text(
     assert lighthouse["outline"]["headings"][0][2:] == [1, "Bavoke"]
 
 
-def test_loading_stores_nothing(folder: Path, chunks: Path, collection: Collection) -> None:
+def test_loading_stores_nothing(folder: Path, chunks: Path) -> None:
     load(folder, chunks)
     assert not Document.objects.exists()
 
 
-def test_a_file_that_fails_is_named_and_the_rest_is_loaded(
-    folder: Path, chunks: Path, collection: Collection
-) -> None:
+def test_a_file_that_fails_is_named_and_the_rest_is_loaded(folder: Path, chunks: Path) -> None:
     (folder / "empty.txt").write_text(" \n")
     code, said = run("load", folder, "--output", chunks)
     assert code == 1
@@ -120,9 +118,7 @@ def test_a_file_that_fails_is_named_and_the_rest_is_loaded(
     ]
 
 
-def test_an_artifact_inside_the_folder_is_not_loaded_the_next_time(
-    folder: Path, collection: Collection
-) -> None:
+def test_an_artifact_inside_the_folder_is_not_loaded_the_next_time(folder: Path) -> None:
     inside = folder / "chunks.json"
     first = load(folder, inside)
     assert load(folder, inside) == first
@@ -140,7 +136,7 @@ def test_an_artifact_inside_the_folder_is_not_loaded_the_next_time(
     ],
     ids=["no_folder", "no_output_folder", "no_collection", "long_tag", "no_file", "batch_size"],
 )
-def test_wrong_usage_exits_2(folder: Path, collection: Collection, arguments: list[str]) -> None:
+def test_wrong_usage_exits_2(folder: Path, arguments: list[str]) -> None:
     code, said = run(*[argument.replace("{folder}", str(folder)) for argument in arguments])
     assert code == 2
     assert said
@@ -163,7 +159,7 @@ def test_embedding_stores_what_a_sync_would(
 
 
 def test_embedding_twice_changes_nothing_and_encodes_nothing_again(
-    folder: Path, chunks: Path, collection: Collection, encoded: list[int]
+    folder: Path, chunks: Path, encoded: list[int]
 ) -> None:
     (folder / "twin.txt").write_text(BAKERY)
     load(folder, chunks)
@@ -179,7 +175,7 @@ def test_embedding_twice_changes_nothing_and_encodes_nothing_again(
 
 
 def test_documents_share_batches_of_the_size_asked(
-    tmp_path: Path, chunks: Path, collection: Collection, encoded: list[int]
+    tmp_path: Path, chunks: Path, encoded: list[int]
 ) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()
@@ -192,7 +188,7 @@ def test_documents_share_batches_of_the_size_asked(
 
 
 def test_a_changed_file_is_replaced_and_its_unchanged_chunks_stay(
-    folder: Path, chunks: Path, collection: Collection
+    folder: Path, chunks: Path
 ) -> None:
     load(folder, chunks)
     run("embed", chunks)
@@ -205,9 +201,7 @@ def test_a_changed_file_is_replaced_and_its_unchanged_chunks_stay(
     assert list(find_violations()) == []
 
 
-def test_a_file_that_failed_is_listed_until_it_loads(
-    folder: Path, chunks: Path, collection: Collection
-) -> None:
+def test_a_file_that_failed_is_listed_until_it_loads(folder: Path, chunks: Path) -> None:
     (folder / "late.txt").write_text("")
     run("load", folder, "--output", chunks)
     assert run("embed", chunks)[0] == 0
@@ -260,7 +254,6 @@ def forget_text(document: Artifact) -> None:
 def test_an_altered_artifact_is_refused_and_nothing_is_stored(
     folder: Path,
     chunks: Path,
-    collection: Collection,
     alter: Callable[[Artifact], None],
     said: str,
 ) -> None:
@@ -274,15 +267,13 @@ def test_an_altered_artifact_is_refused_and_nothing_is_stored(
     assert not Document.objects.exists()
 
 
-def test_a_file_that_is_no_artifact_is_refused(folder: Path, collection: Collection) -> None:
+def test_a_file_that_is_no_artifact_is_refused(folder: Path) -> None:
     code, message = run("embed", folder / "a.md")
     assert code == 1
     assert "is no file of chunks: Invalid JSON" in message
 
 
-def test_chunks_cut_by_other_settings_are_refused(
-    folder: Path, chunks: Path, collection: Collection
-) -> None:
+def test_chunks_cut_by_other_settings_are_refused(folder: Path, chunks: Path) -> None:
     load(folder, chunks)
     Collection.objects.update(chunk_size=64)
     code, message = run("embed", chunks)

@@ -75,7 +75,7 @@ def found(comparison: dict[str, Any]) -> set[Any]:
 @example([{"a": -5}, {"a": [5, -5.0]}], {"type": "eq", "key": "metadata.a", "value": -5})
 @example([{"a": [["x"]]}, {"a": ["x"]}], {"type": "in", "key": "metadata.a", "value": ["x", True]})
 def test_a_value_is_compared_as_data_whatever_it_holds(
-    collection: Collection, metadata: list[dict[str, Any]], comparison: dict[str, Any]
+    metadata: list[dict[str, Any]], comparison: dict[str, Any]
 ) -> None:
     with transaction.atomic():
         key = comparison["key"].removeprefix("metadata.")
@@ -93,7 +93,7 @@ def test_a_value_is_compared_as_data_whatever_it_holds(
     ("op", "value"),
     [("eq", 'a"b'), ("eq", -500), ("eq", 0.5), ("eq", True), ("in", ["a", -500, False])],
 )
-def test_equality_is_looked_up_in_the_index(collection: Collection, op: str, value: Any) -> None:
+def test_equality_is_looked_up_in_the_index(op: str, value: Any) -> None:
     store([{"a": number} for number in range(300)])
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE corpus_document")

@@ -58,7 +58,7 @@ def test_a_missing_kfp_is_named_with_what_installs_it(monkeypatch: pytest.Monkey
         call_command("pipeline", "--compile-only")
 
 
-def test_a_run_without_a_folder_is_wrong_usage(tmp_path: Path) -> None:
+def test_a_run_without_a_folder_is_wrong_usage() -> None:
     with pytest.raises(CommandError, match="Name a folder") as caught:
         call_command("pipeline")
     assert caught.value.returncode == 2

@@ -76,7 +76,7 @@ def test_a_bad_name_is_400(api: Api, name: Any) -> None:
         assert counts() == before
 
 
-def test_collections_of_several_dimensions_stand_side_by_side(db: None) -> None:
+def test_collections_of_several_dimensions_stand_side_by_side() -> None:
     sizes = [384, 768, 1_024, 1_536]
     for size in sizes:
         made = create_collection(f"d{size}", embedding_model=f"hashing-{size}")

@@ -84,7 +84,7 @@ def test_the_setting_is_the_default(kept: dict[str, Any], settings: Any) -> None
     assert purge()["answers"] == 1
 
 
-def test_tombstones_go_after_their_days(db: None, settings: Any) -> None:
+def test_tombstones_go_after_their_days(settings: Any) -> None:
     settings.PKB_TOMBSTONE_DAYS = 30
     old, _ = (
         Tombstone.objects.create(
@@ -97,7 +97,7 @@ def test_tombstones_go_after_their_days(db: None, settings: Any) -> None:
 
 
 @pytest.mark.parametrize("days", ["-1", "many", "99999"])
-def test_days_that_are_none_are_refused(db: None, days: str) -> None:
+def test_days_that_are_none_are_refused(days: str) -> None:
     with pytest.raises(CommandError, match="a whole number of days"):
         purge_by_command("--days", days)
 

@@ -272,7 +272,7 @@ def test_what_came_in_between_is_found_after_a_rollback(notes: Collection, api: 
     assert list(find_violations()) == []
 
 
-def test_the_command_brings_what_a_rollback_lacks(notes: Collection, api: Api) -> None:
+def test_the_command_brings_what_a_rollback_lacks(notes: Collection) -> None:
     run("--model", NEW, "--switch")
     ingest_text_of(Collection.objects.get(pk=notes.pk))(long_text(2) + " The end.", title="M")
     code, shown = run("--rollback")
@@ -295,7 +295,7 @@ def test_only_two_models_are_kept(notes: Collection) -> None:
 
 
 def test_a_text_embedded_before_the_switch_and_stored_after_is_completed(
-    notes: Collection, add: Ingest, monkeypatch: pytest.MonkeyPatch
+    notes: Collection, add: Ingest
 ) -> None:
     """The collection that the ingest holds still names the old model."""
     switch_model(Collection.objects.get(pk=notes.pk), NEW)
@@ -311,7 +311,7 @@ def test_a_text_embedded_before_the_switch_and_stored_after_is_completed(
 
 
 def test_a_document_completed_while_the_model_changes_has_the_new_vectors(
-    notes: Collection, monkeypatch: pytest.MonkeyPatch
+    notes: Collection,
 ) -> None:
     document = Document.objects.select_related("collection").filter(title="Entries").get()
     switch_model(Collection.objects.get(pk=notes.pk), NEW)

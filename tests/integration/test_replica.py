@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -238,7 +237,7 @@ def test_nothing_is_written_to_the_standby(standby: EmbeddedPostgres) -> None:
     assert Document.objects.get().title == "Coast"
 
 
-def test_a_standby_is_set_up_like_its_primary_but_read_only(tmp_path: Path) -> None:
+def test_a_standby_is_set_up_like_its_primary_but_read_only() -> None:
     primary = {"OPTIONS": {"options": "-c jit=off", "pool": {"max_size": 7, "timeout": 10}}}
     made = replica_settings(
         primary, SecretStr("postgresql://ida@two.example/notes?sslmode=require")

@@ -149,9 +149,7 @@ def test_a_rule_of_the_operator_sees_whole_paths(collection: Collection, tmp_pat
     assert matching_rules(document, [whole]) == [whole]
 
 
-def test_what_is_taken_in_is_tagged_beside_its_own_tags(
-    ingest: Ingest, collection: Collection
-) -> None:
+def test_what_is_taken_in_is_tagged_beside_its_own_tags(ingest: Ingest) -> None:
     add_rule({"name": "a", "words": ["lighthouse"], "tags": ["Tower", "coast"]})
     add_rule({"name": "b", "words": ["basalt"], "tags": ["stone"]})
     stored = ingest(LIGHTHOUSE, tags=("coast", "old"), source_uri="a")

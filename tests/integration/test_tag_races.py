@@ -6,7 +6,7 @@ import pytest
 from django.db import transaction
 
 from corpus.invariants import find_violations
-from corpus.models import ChunkTag, Collection, Document, DocumentCount, Tag
+from corpus.models import ChunkTag, Document, DocumentCount, Tag
 from corpus.tags import merge_tags
 from tests.support.database import held_up, on_another_connection
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest
@@ -29,18 +29,14 @@ def merge(name: str, *, into: str) -> int:
     return merge_tags(Tag.objects.filter(name=name).values_list("pk", flat=True), into=into)
 
 
-def test_a_document_that_comes_in_before_a_merge_has_the_tag_that_is_left(
-    ingest: Ingest, collection: Collection
-) -> None:
+def test_a_document_that_comes_in_before_a_merge_has_the_tag_that_is_left(ingest: Ingest) -> None:
     ingest(LIGHTHOUSE, tags=("coast",))
     with held_up(lambda: merge("coast", into="sea")):
         late = ingest(BAKERY, tags=("coast",)).document_id
     assert tags_of(late) == (["sea"], ["sea"])
 
 
-def test_a_document_that_comes_in_after_a_merge_has_its_own_tag(
-    ingest: Ingest, collection: Collection
-) -> None:
+def test_a_document_that_comes_in_after_a_merge_has_its_own_tag(ingest: Ingest) -> None:
     first = ingest(LIGHTHOUSE, tags=("coast",)).document_id
     with held_up(lambda: ingest(BAKERY, tags=("coast",))):
         merge("coast", into="sea")
@@ -49,9 +45,7 @@ def test_a_document_that_comes_in_after_a_merge_has_its_own_tag(
     assert tags_of(str(late.pk)) == (["coast"], ["coast"])
 
 
-def test_counts_are_added_up_before_a_tag_is_deleted_or_after_it(
-    ingest: Ingest, collection: Collection
-) -> None:
+def test_counts_are_added_up_before_a_tag_is_deleted_or_after_it(ingest: Ingest) -> None:
     for text in (LIGHTHOUSE, BAKERY):
         ingest(text, tags=("coast",))
     with transaction.atomic():

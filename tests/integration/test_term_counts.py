@@ -95,7 +95,7 @@ def test_totals_are_of_all_collections_without_what_is_deleted(ingest: Ingest) -
     assert count_stored() == (0, 0)
 
 
-def test_deleting_a_collection_leaves_no_counts(collection: Collection) -> None:
+def test_deleting_a_collection_leaves_no_counts() -> None:
     other = create_collection("other")
     ingest_text_of(other)(LIGHTHOUSE)
     delete_collection("other")

@@ -73,7 +73,7 @@ def test_what_another_document_holds_too_is_told_apart(
     assert len(lines) == 2
 
 
-def test_the_documents_of_a_deleted_collection_can_be_looked_for(db: None) -> None:
+def test_the_documents_of_a_deleted_collection_can_be_looked_for() -> None:
     ingest_text_of(create_collection("other"))(LIGHTHOUSE)
     delete_collection("other")
     assert verify() == (["0 rows contain words of the deleted text"], 0)
@@ -99,7 +99,7 @@ def test_by_another_secret_key_nothing_is_said(deleted: None, settings: Any) -> 
 
 
 @pytest.mark.parametrize("wrong", ["0" * 64, "abc"])
-def test_a_text_that_was_not_deleted_exits_2(db: None, wrong: str) -> None:
+def test_a_text_that_was_not_deleted_exits_2(wrong: str) -> None:
     with pytest.raises(CommandError) as caught:
         verify(wrong)
     assert caught.value.returncode == 2

@@ -65,9 +65,7 @@ def test_workers_are_named_with_their_last_heartbeat_and_what_they_run() -> None
     assert f"{alive} (2 s ago), {dead} (90 s ago)" in said
 
 
-def test_the_oldest_of_what_waits_is_told_from_when_it_could_have_begun(
-    collection: object,
-) -> None:
+def test_the_oldest_of_what_waits_is_told_from_when_it_could_have_begun() -> None:
     assert read_backlog().oldest is None
     enqueue_job(JOB)
     # Behind all: it may wait for as long as it likes.

@@ -250,9 +250,7 @@ class TestTheCommand:
         assert "other: complete" in capsys.readouterr().out
 
     @pytest.mark.parametrize(("kind", "arguments"), [("off", []), ("all", ["--collection", "x"])])
-    def test_wrong_usage_ends_with_2(
-        self, kind: str, arguments: list[str], collection: Collection
-    ) -> None:
+    def test_wrong_usage_ends_with_2(self, kind: str, arguments: list[str]) -> None:
         with keeping(kind), pytest.raises(CommandError) as refused:
             call_command("fill_token_vectors", *arguments)
         assert refused.value.returncode == 2

@@ -112,7 +112,7 @@ class TestOnFirstUse:
             transaction.set_rollback(True)
         assert kept_chunks() == set()
 
-    def test_a_text_that_came_with_the_question_is_not_kept(self, db: None) -> None:
+    def test_a_text_that_came_with_the_question_is_not_kept(self) -> None:
         reranker = LateInteractionReranker(threads=1, keeps_vectors=True)
         from_text = Passage(
             "selected-0", "", "", "", "", (), None, LIGHTHOUSE, 0, len(LIGHTHOUSE),
@@ -122,7 +122,7 @@ class TestOnFirstUse:
         assert scores[0] == reranker.score(LIGHTHOUSE_QUESTION, [LIGHTHOUSE])[0]
 
     def test_a_query_that_was_expected_is_encoded_once_and_scores_the_same(
-        self, db: None, monkeypatch: pytest.MonkeyPatch
+        self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         reranker = LateInteractionReranker(threads=1)
         scores = reranker.score(LIGHTHOUSE_QUESTION, [LIGHTHOUSE, BAKERY])
@@ -135,7 +135,7 @@ class TestOnFirstUse:
         assert (reranker.score(LIGHTHOUSE_QUESTION, [LIGHTHOUSE, BAKERY]) == scores).all()
 
     def test_a_query_that_two_expect_at_once_is_encoded_once(
-        self, db: None, monkeypatch: pytest.MonkeyPatch
+        self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         reranker = LateInteractionReranker(threads=1)
         encoded = []
@@ -157,7 +157,7 @@ class TestOnFirstUse:
         assert encoded == [LIGHTHOUSE_QUESTION]
 
     def test_queries_that_are_never_asked_are_not_kept_for_ever(
-        self, db: None, monkeypatch: pytest.MonkeyPatch
+        self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(TokenEmbedder, "embed_query", lambda _, query: query)
         reranker = LateInteractionReranker(threads=1)
@@ -263,9 +263,7 @@ class TestWhatChanges:
 @pytest.mark.django_db(transaction=True)
 class TestAtTheSameTime:
     @pytest.mark.no_cover  # docs/testing.md
-    def test_two_searches_keep_the_same_once(
-        self, ingest: Ingest, collection: Collection, embedder: TokenEmbedder
-    ) -> None:
+    def test_two_searches_keep_the_same_once(self, ingest: Ingest, embedder: TokenEmbedder) -> None:
         chunks = chunks_of(ingest(long_text(3)))
 
         def bring(turn: int) -> list[bytes]:
