@@ -241,7 +241,7 @@ def test_a_bad_rerank_is_refused(api: Api, db: None, fields: dict[str, Any], sta
     assert "error" in response.json()
 
 
-def test_other_doors_keep_their_errors(api: Api) -> None:
+def test_other_doors_keep_their_errors(api: Api, db: None) -> None:
     assert api.get("/v1/nothing").json()["status_code"] == 404
     assert api.get("/collections/absent").json()["error"] == "collection_not_found"
 
