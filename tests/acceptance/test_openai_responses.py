@@ -108,7 +108,7 @@ def test_a_stream_says_what_the_whole_response_says(client: OpenAI) -> None:
     assert added == annotations_of(whole)
 
 
-def test_the_events_of_a_stream_are_those_of_the_sdk(live_server: Any) -> None:
+def test_the_events_of_a_stream_are_those_of_the_sdk(client: OpenAI, live_server: Any) -> None:
     body = {"model": MODEL, "input": LIGHTHOUSE_QUESTION, "stream": True}
     reply = httpx.post(f"{live_server.url}/v1/responses", json=body)
     assert reply.headers["Content-Type"] == "text/event-stream"
