@@ -63,11 +63,9 @@ class AccessInput(serializers.Serializer[Any]):
 class AccessView(APIView):
     """Owner and grants of a collection, for its owners."""
 
-    errors: ClassVar[Errors] = {
-        "get": [CollectionNotFound, NotAllowed],
-        "post": [CollectionNotFound, NotAllowed],
-        "patch": [CollectionNotFound, NotAllowed],
-    }
+    errors: ClassVar[Errors] = dict.fromkeys(
+        ("get", "post", "patch"), (CollectionNotFound, NotAllowed)
+    )
 
     @extend_schema(responses={200: AccessResponse})
     def get(self, request: Request, name: str) -> Response:

@@ -8,11 +8,6 @@ from rest_framework import serializers
 
 from corpus.endpoints import Endpoint
 
-UNAUTHORIZED, FORBIDDEN = 401, 403
-BAD_REQUEST, NOT_FOUND, NOT_ACCEPTABLE, TOO_LATE = 400, 404, 406, 408
-TOO_LARGE, TOO_LONG, BAD_TYPE, TOO_MANY = 413, 414, 415, 429
-SERVER_ERRORS = "5XX"
-
 
 class FieldError(serializers.Serializer[Any]):
     field = serializers.CharField()
@@ -84,31 +79,35 @@ class ProblemAutoSchema(AutoSchema):
             bodies.setdefault(status, content)
         if any(parameter["in"] == "query" for parameter in self._get_parameters()):
             # Sent by the HTTP server itself, without a body.
-            bodies.setdefault(str(TOO_LONG), {"description": HTTPStatus(TOO_LONG).phrase})
+            too_long = HTTPStatus.REQUEST_URI_TOO_LONG
+            bodies.setdefault(str(too_long.value), {"description": too_long.phrase})
         return bodies
 
     def _errors(self) -> dict[str, str]:
         """Return the descriptions of error responses by status."""
-        phrases = {str(each): HTTPStatus(each).phrase for each in self._statuses_of_request()}
-        descriptions = dict(phrases)
-        for error in getattr(self.view, "errors", {}).get(self.method.lower(), ()):
-            status, title = str(error.status), (error.__doc__ or error.code).strip().splitlines()[0]
-            earlier = descriptions.get(status, "")
-            is_specific = earlier and earlier != phrases.get(status)
-            descriptions[status] = f"{earlier} {title}" if is_specific else title
-        return {**descriptions, SERVER_ERRORS: "Not ready, a failed model, or an internal error."}
-
-    def _statuses_of_request(self) -> set[int]:
-        statuses = {TOO_MANY}
-        if not self._endpoint.is_open:
-            statuses |= {UNAUTHORIZED, FORBIDDEN}
         locations = {parameter["in"] for parameter in self._get_parameters()}
+        statuses = {HTTPStatus.TOO_MANY_REQUESTS}
+        if not self._endpoint.is_open:
+            statuses |= {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
         if locations - {"path"}:
-            statuses.add(BAD_REQUEST)
+            statuses.add(HTTPStatus.BAD_REQUEST)
         if "path" in locations:
-            statuses.add(NOT_FOUND)
+            statuses.add(HTTPStatus.NOT_FOUND)
         if self._get_request_body():  # type: ignore[no-untyped-call]
-            statuses |= {BAD_REQUEST, TOO_LATE, TOO_LARGE, BAD_TYPE}
+            statuses |= {
+                HTTPStatus.BAD_REQUEST,
+                HTTPStatus.REQUEST_TIMEOUT,
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+            }
         if not getattr(self.view, "takes_any_accept", False):
-            statuses.add(NOT_ACCEPTABLE)
-        return statuses
+            statuses.add(HTTPStatus.NOT_ACCEPTABLE)
+        titles: dict[str, list[str]] = {}
+        for error in getattr(self.view, "errors", {}).get(self.method.lower(), ()):
+            title = (error.__doc__ or error.code).strip().splitlines()[0]
+            titles.setdefault(str(error.status), []).append(title)
+        return {
+            **{str(status.value): status.phrase for status in statuses},
+            **{status: " ".join(each) for status, each in titles.items()},
+            "5XX": "Not ready, a failed model, or an internal error.",
+        }

@@ -1,7 +1,6 @@
 import json
 from argparse import RawDescriptionHelpFormatter
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -88,6 +87,7 @@ class Command(BaseCommand):
     def _handle(self, options: dict[str, Any]) -> None:
         check_packages("pytrec_eval", "matplotlib")
         _check(options)
+        modes = _read_modes(options["mode"])
         subject = _read_subject(options)
         foreign: tuple[GoldQuestion, ...] = ()
         if options["foreign"] is not None:
@@ -97,11 +97,21 @@ class Command(BaseCommand):
         changes, others = _read_pairs(options["set"]), _read_pairs(options["compare"])
         # Check both before anything runs: an error in the second must not waste the first run.
         first, second = settings_with(changes), settings_with({**changes, **others})
-        evaluate = partial(self._evaluate, subject, options, foreign=foreign)
-        result = evaluate(changes=changes, values=first)
+
+        def evaluate(changes: Mapping[str, str], values: Mapping[str, Any]) -> Result:
+            with overridden(values):
+                plan = EvaluationPlan(
+                    k=options["k"] or settings.PKB_RETRIEVAL_K,
+                    modes=modes,
+                    fresh=options["fresh"],
+                    changes=changes,
+                    foreign=foreign,
+                )
+                return subject(plan, self._report(options))
+
+        result = evaluate(changes, first)
         if others:
-            other = evaluate(changes={**changes, **others}, values=second)
-            self._show_comparison(result, other, options)
+            self._show_comparison(result, evaluate({**changes, **others}, second), options)
         else:
             keep_result(result)
             self._show(result, options)
@@ -114,25 +124,6 @@ class Command(BaseCommand):
             self.stderr.write(f"fell: {regression}")
         if regressions:
             raise SystemExit(1)
-
-    def _evaluate(
-        self,
-        subject: Subject,
-        options: dict[str, Any],
-        *,
-        foreign: tuple[GoldQuestion, ...],
-        changes: Mapping[str, str],
-        values: Mapping[str, Any],
-    ) -> Result:
-        with overridden(values):
-            plan = EvaluationPlan(
-                k=options["k"] or settings.PKB_RETRIEVAL_K,
-                modes=_read_modes(options["mode"]),
-                fresh=options["fresh"],
-                changes=changes,
-                foreign=foreign,
-            )
-            return subject(plan, self._report(options))
 
     def _report(self, options: dict[str, Any]) -> Report:
         """Return a function that reports each tenth of a stage on stderr."""
@@ -201,7 +192,6 @@ def _check(options: dict[str, Any]) -> None:
         raise InvalidInput("Name a data set folder or a --collection.")
     if options["k"] is not None and not 1 <= options["k"] <= MAX_K:
         raise InvalidInput(f"--k must be 1 to {MAX_K}.")
-    _read_modes(options["mode"])
 
 
 def _read_modes(text: str) -> tuple[str, ...]:
