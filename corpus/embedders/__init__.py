@@ -73,11 +73,7 @@ def embed_passages(texts: Sequence[str], *, embedder: Embedder) -> NDArray[np.fl
 
 
 def embed_queries(texts: Sequence[str], *, embedder: Embedder) -> NDArray[np.float32]:
-    """Return the vectors of queries.
-
-    Raises:
-        BackendError: The model failed, or what it gave is not of its form.
-    """
+    """Return the vectors of queries; raises as ``embed_passages``."""
     vectors = [np.atleast_1d(embedder.embed_query(text)) for text in texts]
     for vector in vectors:
         _checked(vector[np.newaxis], count=1, embedder=embedder)

@@ -41,11 +41,6 @@ class ConcatenatedEmbedder:
         return all(part.is_loaded for part, _ in self._parts)
 
     def load(self) -> None:
-        """Load all parts.
-
-        Raises:
-            BackendError: A model is missing or does not load.
-        """
         for part, _ in self._parts:
             part.load()
 

@@ -59,11 +59,7 @@ class OpenAIEmbedder:
         return self._api.has_answered
 
     def load(self) -> None:
-        """Send one request to the server.
-
-        Raises:
-            BackendError: It does not answer, or its vectors have another length.
-        """
+        """Send one request to the server."""
         self.embed_passages(["warm"])
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:

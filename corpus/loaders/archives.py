@@ -122,10 +122,9 @@ def _xml_errors_of(name: str) -> Iterator[None]:
 
 
 def stream_xml(archive: zipfile.ZipFile, name: str, tag: str) -> Iterator["Element"]:
-    """Yield the elements with one tag in an entry; each is cleared after its use.
+    """Yield the elements with one tag in an entry, each cleared after its use.
 
-    Raises:
-        UnreadableFile: It is not well-formed, or it declares a DTD.
+    Raises as ``read_xml``.
     """
     from defusedxml.ElementTree import iterparse  # noqa: PLC0415
 

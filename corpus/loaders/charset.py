@@ -105,12 +105,8 @@ def decode(content: bytes, *, declared: str = "") -> str:
 
 def declared_encoding(content: bytes) -> str:
     """Return the encoding declared in the first lines of an HTML, XML or source file, or ""."""
-    head = content[:4096]
-    for pattern in _DECLARED:
-        match = pattern.search(head)
-        if match:
-            return match.group(1).decode("ascii")
-    return ""
+    matches = (pattern.search(content[:4096]) for pattern in _DECLARED)
+    return next((match[1].decode("ascii") for match in matches if match), "")
 
 
 def _decode(content: bytes, declared: str) -> str:

@@ -54,6 +54,11 @@ def read_sitemap(content: bytes) -> dict[str, list[str]]:
         UnreadableFile: It is damaged, another format, or larger than ``MAX_SITEMAP_BYTES``
         unpacked.
     """
+    from xml.etree.ElementTree import ParseError  # noqa: PLC0415 - only in the child process
+
+    from defusedxml import DefusedXmlException  # noqa: PLC0415
+    from defusedxml.ElementTree import iterparse  # noqa: PLC0415
+
     if content.startswith(_GZIP):
         try:
             content = zlib.decompressobj(_ANY_WRAPPER).decompress(content, MAX_SITEMAP_BYTES + 1)
@@ -61,19 +66,10 @@ def read_sitemap(content: bytes) -> dict[str, list[str]]:
             raise UnreadableFile("The sitemap is packed, and damaged.") from error
         if len(content) > MAX_SITEMAP_BYTES:
             raise UnreadableFile(f"The sitemap unpacks to over {MAX_SITEMAP_BYTES:,} bytes.")
-    if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-        return _read_xml(content)
-    lines = content.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
-    pages = [line.strip() for line in lines[:MAX_ENTRIES] if len(line) <= MAX_ADDRESS_CHARS]
-    return {"pages": [page for page in pages if page], "sitemaps": []}
-
-
-def _read_xml(content: bytes) -> dict[str, list[str]]:
-    from xml.etree.ElementTree import ParseError  # noqa: PLC0415 - only in the child process
-
-    from defusedxml import DefusedXmlException  # noqa: PLC0415
-    from defusedxml.ElementTree import iterparse  # noqa: PLC0415
-
+    if not content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+        lines = content.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
+        pages = [line.strip() for line in lines[:MAX_ENTRIES] if len(line) <= MAX_ADDRESS_CHARS]
+        return {"pages": [page for page in pages if page], "sitemaps": []}
     addresses: dict[str, list[str]] = {"url": [], "sitemap": []}
     try:
         for _, element in iterparse(BytesIO(content), forbid_dtd=True):
@@ -84,7 +80,7 @@ def _read_xml(content: bytes) -> dict[str, list[str]]:
                 if 0 < len(address) <= MAX_ADDRESS_CHARS:
                     addresses[kind].append(address)
                 element.clear()
-            if len(addresses["url"]) + len(addresses["sitemap"]) >= MAX_ENTRIES:
+            if sum(map(len, addresses.values())) >= MAX_ENTRIES:
                 break
     except DefusedXmlException as error:
         raise UnreadableFile("The sitemap declares a DTD or entities.") from error

@@ -41,8 +41,7 @@ def find_on_page(
             their word positions are stored at ingestion.
         before: The page's text before the quote, which selects one of several occurrences.
 
-    Raises:
-        PageNotFound, UnreadableFile: As ``draw_page``.
+    Raises as ``draw_page``.
     """
     arguments = {"number": number, "quote": quote, "before": before}
     (layout,) = run_in_child(

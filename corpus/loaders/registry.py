@@ -166,5 +166,5 @@ def unsupported_media_type(what: str) -> UnsupportedMediaType:
 
 def loader_for(media_type: str) -> Loader:
     """Import and return the loader module of a registered media type."""
-    module = importlib.import_module(f"corpus.loaders.formats.{FORMATS[media_type].module}_loader")
-    return cast("Loader", module)
+    module = f"corpus.loaders.formats.{FORMATS[media_type].module}_loader"
+    return cast("Loader", importlib.import_module(module))

@@ -184,12 +184,7 @@ def read_in_child(
     limits: LoaderLimits,
     scans: Mapping[int, Scan] | None = None,
 ) -> LoadedDocument:
-    """Read a file like ``read.read``, in a child process.
-
-    Raises:
-        UnreadableFile: The file is broken, or the parser crashes or exceeds its limits.
-        BackendUnavailable: No worker could be started.
-    """
+    """Read a file like ``read.read``, in a child process; raises as ``run_in_child``, too."""
     arguments: dict[str, Any] = {"filename": filename}
     if scans is not None:
         arguments["scans"] = list(scans.items())

@@ -151,17 +151,7 @@ def _run_child(
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
-        reply = _run_action(request, content, limits)
-    except MemoryError:
-        reply = _line({"failure": _needs_more_than(limits)})
-    pipe.write(reply)
-    pipe.flush()
-    os._exit(0)
-
-
-def _run_action(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> bytes:
-    try:
-        # Limited by file size, so that a small file that loops ends early.
+        # The time is limited by file size, so that a small file that loops ends early.
         seconds = limits.base_cpu_s + limits.cpu_s_per_mib * len(content) / 2**20
         if registry.FORMATS[request["media_type"]].is_zip:
             seconds += limits.cpu_s_per_unpacked_mib * unpacked_bytes(content) / 2**20
@@ -169,9 +159,14 @@ def _run_action(request: dict[str, Any], content: bytes, limits: LoaderLimits) -
         # The soft limit sends a signal that names the reason; the hard limit kills.
         resource.setrlimit(resource.RLIMIT_CPU, (whole, whole + 1))
         result, *further = _result_lines(request, content, limits)
+        reply = b"".join(map(_line, ({"result": result}, *further)))
     except PkbError as error:
-        return _line({"error": error.code, "detail": str(error)})
-    return b"".join(map(_line, ({"result": result}, *further)))
+        reply = _line({"error": error.code, "detail": str(error)})
+    except MemoryError:
+        reply = _line({"failure": _needs_more_than(limits)})
+    pipe.write(reply)
+    pipe.flush()
+    os._exit(0)
 
 
 def _result_lines(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> list[Any]:

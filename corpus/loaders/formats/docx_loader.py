@@ -35,13 +35,8 @@ _SKIPPED = {
 }
 # Content controls and insertions, whose content is part of the text.
 _WRAPPERS = frozenset((W + "sdt", W + "sdtContent", W + "customXml", W + "ins"))
-_CHARACTERS = {
-    W + "tab": "\t",
-    W + "br": "\n",
-    W + "cr": "\n",
-    W + "noBreakHyphen": "-",
-    W + "ptab": "\t",
-}
+_BREAKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": "\t"}
+_CHARACTERS = {W + name: character for name, character in _BREAKS.items()}
 _NOTES = ("footnotes", "endnotes")
 # The separator lines above notes, which Word stores among them.
 _SEPARATORS = frozenset(("separator", "continuationSeparator", "continuationNotice"))

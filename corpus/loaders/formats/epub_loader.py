@@ -20,12 +20,7 @@ _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
 _OPF = "{http://www.idpf.org/2007/opf}"
 _DC = "{http://purl.org/dc/elements/1.1/}"
-_PROPERTIES = {
-    "creator": "author",
-    "language": "language",
-    "publisher": "publisher",
-    "date": "created",
-}
+_KEYS = {"creator": "author", "language": "language", "publisher": "publisher", "date": "created"}
 _CHAPTER_TYPES = frozenset(("application/xhtml+xml", "text/html", "application/xml"))
 
 
@@ -51,7 +46,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         contents = filter(None, (read_entry(archive, chapter) for chapter in chapters))
         blocks = tuple(block for each in contents for block in html_blocks(decode(each)))
     metadata: dict[str, Any] = {}
-    for name, key in _PROPERTIES.items():
+    for name, key in _KEYS.items():
         if texts := _texts(package, name):
             metadata[key] = ", ".join(texts) if name == "creator" else texts[0]
     return LoadedDocument(

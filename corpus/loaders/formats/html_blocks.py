@@ -16,18 +16,20 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
 # Elements that are not shown as text, or hold choices.
-_SKIPPED_TAGS = (
-    "script style template noscript head title svg iframe object embed canvas audio video "
-    "datalist select option textarea map"
+_SKIPPED = frozenset(
+    (
+        "script style template noscript head title svg iframe object embed canvas audio video "
+        "datalist select option textarea map"
+    ).split()
 )
-_SKIPPED = frozenset(_SKIPPED_TAGS.split())
 # Elements that browsers lay out as blocks.
-_BLOCK_TAGS = (
-    "address article aside blockquote body caption center dd details dialog div dl dt fieldset "
-    "figcaption figure footer form header hgroup html legend main menu nav p section summary "
-    "tbody td tfoot th thead tr table li ul ol hr button label"
+_BLOCKS = frozenset(
+    (
+        "address article aside blockquote body caption center dd details dialog div dl dt fieldset "
+        "figcaption figure footer form header hgroup html legend main menu nav p section summary "
+        "tbody td tfoot th thead tr table li ul ol hr button label"
+    ).split()
 )
-_BLOCKS = frozenset(_BLOCK_TAGS.split())
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = ("ul", "ol", "menu")
 _BOLD = frozenset(("b", "strong"))

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from corpus.errors import EmptyDocument, PageNotFound, UnreadableFile
 from corpus.loaders.blocks import LoadedDocument, Scan
-from corpus.loaders.formats.pdf.layout import blocks_from_pages
+from corpus.loaders.formats.pdf.layout import blocks_from_pages, find_title
 from corpus.loaders.formats.pdf.rendering import MAX_PIXELS, WIDTH_PX, PageLayout
-from corpus.loaders.formats.pdf.title import find_title
 from corpus.loaders.ocr.reading_order import sort_lines
 
 if TYPE_CHECKING:

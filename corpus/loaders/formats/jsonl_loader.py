@@ -7,11 +7,7 @@ from corpus.loaders.formats.json_loader import parse_json, value_blocks
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
-    """Read one JSON value for each line.
-
-    Raises:
-        UnreadableFile: A line is not JSON; the message names it.
-    """
+    """Read one JSON value for each line; an error names the line."""
     blocks: list[Block] = []
     for number, line in enumerate(decode(content).split("\n"), start=1):
         if line.strip():

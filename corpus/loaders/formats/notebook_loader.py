@@ -1,7 +1,6 @@
 """Jupyter notebooks: Markdown and code, without outputs."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 from corpus.errors import UnreadableFile
@@ -37,26 +36,19 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         if isinstance(language, str):
             metadata["programming_language"] = language
             break
+    blocks: list[Block] = []
+    for cell in (cell for cell in cells if isinstance(cell, dict)):
+        source, kind = cell.get("source", cell.get("input", "")), cell.get("cell_type")
+        text = "".join(map(str, source)) if isinstance(source, list) else str(source)
+        if kind == "markdown":
+            blocks.extend(markdown_blocks(text))
+        elif kind == "heading":  # format 3
+            level, words = cell.get("level"), " ".join(text.split())
+            blocks.append(Block(words, level if level in range(1, 7) else 1, words))
+        elif kind == "code":
+            blocks.append(Block(text.strip("\n")))
+        else:
+            blocks.extend(map(Block, paragraphs(text)))
     return LoadedDocument(
-        blocks=tuple(block for cell in cells for block in _blocks(cell)),
-        title=title if isinstance(title, str) else "",
-        metadata=metadata,
+        tuple(blocks), title=title if isinstance(title, str) else "", metadata=metadata
     )
-
-
-def _blocks(cell: Any) -> Iterator[Block]:
-    if not isinstance(cell, dict):
-        return
-    source = cell.get("source", cell.get("input", ""))
-    text = "".join(map(str, source)) if isinstance(source, list) else str(source)
-    kind = cell.get("cell_type")
-    if kind == "markdown":
-        yield from markdown_blocks(text)
-    elif kind == "heading":  # format 3
-        level = cell.get("level")
-        title = " ".join(text.split())
-        yield Block(title, level if level in range(1, 7) else 1, title)
-    elif kind == "code":
-        yield Block(text.strip("\n"))
-    else:
-        yield from map(Block, paragraphs(text))

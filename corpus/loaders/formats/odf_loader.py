@@ -36,14 +36,8 @@ _MAX_REPEATED_CELLS = 100
 _SKIPPED = frozenset((_OFFICE + "forms", _TEXT + "tracked-changes"))
 # Elements that are not part of the sentence around them.
 _NOT_TEXT = frozenset(
-    (
-        _OFFICE + "annotation",
-        _TEXT + "tracked-changes",
-        _TEXT + "note",
-        _DRAW + "frame",
-        _DRAW + "custom-shape",
-        _TEXT + "sequence-decls",
-    )
+    [_OFFICE + "annotation", _DRAW + "frame", _DRAW + "custom-shape"]
+    + [_TEXT + name for name in ("tracked-changes", "note", "sequence-decls")]
 )
 _PROPERTIES = {
     _DC + "title": "title",

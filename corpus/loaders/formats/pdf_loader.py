@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from corpus.errors import EmptyDocument, UnreadableFile
 from corpus.loaders.blocks import LoadedDocument, Scan
-from corpus.loaders.formats.pdf.layout import Outline, blocks_from_pages
+from corpus.loaders.formats.pdf.layout import Outline, blocks_from_pages, find_title
 from corpus.loaders.formats.pdf.lines import Line
-from corpus.loaders.formats.pdf.title import find_title
 from corpus.loaders.ocr.reading_order import sort_lines
 
 if TYPE_CHECKING:

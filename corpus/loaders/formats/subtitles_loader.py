@@ -2,7 +2,6 @@
 
 import html
 import re
-from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from corpus.loaders.blocks import Block, LoadedDocument
@@ -55,22 +54,21 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         label = time_label(seconds_of(time[1])) if time else ""
         voice = _VOICE.search(words)
         cues.append(_Cue(label, voice[1].strip() if voice else "", words))
-    return LoadedDocument(tuple(_blocks(cues)))
-
-
-def _blocks(cues: Iterable[_Cue]) -> Iterator[Block]:
-    lines: list[str] = []
-    speaker = time = ""
+    # Cues of one speaker make a block, up to the end of a sentence after the usual length.
+    blocks: list[Block] = []
+    spoken: list[str] = []
+    speaker = label = ""
     for cue in cues:
         words = " ".join(html.unescape(_TAG.sub("", cue.source)).split())
-        changed = cue.voice != speaker
-        long = sum(map(len, lines)) >= _BLOCK_CHARS and lines[-1].endswith(_TERMINAL)
-        if lines and words and (changed or long):
-            yield Block("\n".join(lines), labels=(time,) if time else ())
-            lines = []
-        if words:
-            time = time if lines else cue.time
-            lines.append(f"{cue.voice}: {words}" if cue.voice and changed else words)
-            speaker = cue.voice
-    if lines:
-        yield Block("\n".join(lines), labels=(time,) if time else ())
+        if not words:
+            continue
+        is_long = sum(map(len, spoken)) >= _BLOCK_CHARS and spoken[-1].endswith(_TERMINAL)
+        if spoken and (cue.voice != speaker or is_long):
+            blocks.append(Block("\n".join(spoken), labels=(label,) if label else ()))
+            spoken = []
+        label = label if spoken else cue.time
+        spoken.append(f"{cue.voice}: {words}" if cue.voice and cue.voice != speaker else words)
+        speaker = cue.voice
+    if spoken:
+        blocks.append(Block("\n".join(spoken), labels=(label,) if label else ()))
+    return LoadedDocument(tuple(blocks))

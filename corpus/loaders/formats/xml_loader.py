@@ -24,15 +24,16 @@ _NAMED = re.compile(r"&([A-Za-z][A-Za-z0-9.]*);")
 _OWN_ENTITIES = frozenset(("amp", "lt", "gt", "quot", "apos"))
 _MARKUP = re.compile(r"<\s*(?:p|br|div|a|b|i|img|ul|li|h\d|table|span|strong|em)\b[^<>]*>", re.I)
 # Element names of JATS, DocBook, TEI, patents and HTML.
-_HEADING_TAGS = "title heading head article-title invention-title title-of-invention subtitle"
-_HEADINGS = frozenset(_HEADING_TAGS.split())
-_SECTION_TAGS = "sec section chapter part appendix app abstract body ack boxed-text"
-_SECTIONS = frozenset(_SECTION_TAGS.split())
+_HEADINGS = frozenset(
+    "title heading head article-title invention-title title-of-invention subtitle".split()
+)
+_SECTIONS = frozenset("sec section chapter part appendix app abstract body ack boxed-text".split())
 _TABLES = frozenset(("table", "tgroup", "informaltable"))
 _ROWS = frozenset(("tr", "row"))
 _CELLS = frozenset(("td", "th", "entry"))
-_PARAGRAPH_TAGS = "p para simpara paragraph claim-text li mixed-citation element-citation"
-_PARAGRAPHS = frozenset(_PARAGRAPH_TAGS.split())
+_PARAGRAPHS = frozenset(
+    "p para simpara paragraph claim-text li mixed-citation element-citation".split()
+)
 _FEEDS = frozenset(("rss", "feed", "rdf"))
 _ENTRIES = frozenset(("item", "entry"))
 # The longest first: a feed repeats its text in several of them.

@@ -3,9 +3,8 @@ from pypdfium2 import PdfDocument, PdfiumError
 
 from corpus.errors import EmptyDocument, UnreadableFile
 from corpus.loaders.blocks import Block
-from corpus.loaders.formats.pdf.layout import blocks_from_pages
+from corpus.loaders.formats.pdf.layout import blocks_from_pages, find_title
 from corpus.loaders.formats.pdf.lines import Line
-from corpus.loaders.formats.pdf.title import find_title
 from tests.unit.loaders.sample_files import Pdf, headings, loaded, texts
 
 pytestmark = pytest.mark.usefixtures("in_process")

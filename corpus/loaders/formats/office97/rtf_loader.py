@@ -17,14 +17,7 @@ _TOKEN = re.compile(
     r"\\(?:([a-zA-Z]{1,32})(-?\d{1,10})?[ ]?|'([0-9a-fA-F]{2})|([^a-zA-Z]))|([{}])|[\r\n]+"
     r"|([^\\{}\r\n]+)"
 )
-_TEXT, _SKIPPED, _MARK, _NOTE, _FONTS, _STYLES = (
-    "text",
-    "skipped",
-    "mark",
-    "note",
-    "fonts",
-    "styles",
-)
+_TEXT, _SKIPPED, _MARK, _NOTE, _FONTS, _STYLES = "text skipped mark note fonts styles".split()
 # Groups by their first word; other groups that begin with "\*" contain no text.
 _ROLES = {
     "fonttbl": _FONTS, "stylesheet": _STYLES, "listtext": _MARK, "pntext": _MARK,

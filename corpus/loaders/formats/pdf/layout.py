@@ -1,10 +1,11 @@
-"""Build headings and paragraphs from lines with position and size. Pure."""
+"""Build title, headings and paragraphs from lines with position and size. Pure."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import dropwhile, pairwise, takewhile
+from pathlib import PurePath
 from statistics import median
 
 from corpus.loaders.blocks import Block
@@ -52,6 +53,28 @@ _CHARACTERS = {
     **dict.fromkeys((0xFFFE, 0xFFFF, 0xFEFF)),
     **dict.fromkeys((0xF0B7, 0xF0A7, 0xF076, 0xF0D8, 0xF06E), "•"),
 }
+# Placeholders that programs write as title.
+_NO_TITLE = re.compile(
+    r"^(?:microsoft word|untitled|slide 1\b|powerpoint|[(]?anonymous|layout ?\d|document ?\d*$"
+    r"|[a-z]+:(?://|blank)|\W*\d[\d\W]*$)|\.\w{3,4}$",
+    re.I,
+)
+# Headings of parts, which do not name the document; a leading number is ignored.
+_PART = re.compile(
+    r"(?:(?<![\dIVX])[\dIVX]++(?:[.)]\d*+)?\s++)?(?:table of )?"
+    r"(?:contents|abstract|introduction|summary|preface|foreword|index|overview"
+    r"|(?:chapter|part|section) [\dIVX]+)\W*",
+    re.I,
+)
+# Ratio of prominent letters to the usual size.
+_MIN_TITLE_SCALE = 1.12
+_MIN_TITLE_LETTERS = 3
+# A longer text is body text in large letters.
+_MAX_TITLE_CHARS = 200
+# Mark of a footnote, often an acknowledgment.
+_FOOTNOTE = "*∗†‡§ "
+# A letter is about half as wide as high; a vertical line has almost no width.
+_MIN_WIDTH_EMS = 0.15
 
 
 def blocks_from_pages(pages: Mapping[int, list[Line]], outline: Outline) -> list[Block]:
@@ -218,3 +241,34 @@ def _joined(text: str, line: str, words: set[str], *, full: bool) -> str:
         return bare + "\n" + line
     within_word = bare == text and _CJK.match(bare[-1]) and _CJK.match(line[0])
     return bare + ("" if within_word else " ") + line
+
+
+def find_title(property_title: str, pages: Mapping[int, list[Line]], *, filename: str) -> str:
+    """Return a PDF's title by its properties, the largest words of page 1, or the file name.
+
+    Args:
+        property_title: Title in its properties.
+        pages: Lines by page number.
+    """
+    title = property_title.strip()
+    if title and not _NO_TITLE.search(title):
+        return title
+    chars: Counter[float] = Counter()
+    for line in (line for lines in pages.values() for line in lines):
+        chars[line.size] += len(line.text)
+    usual = chars.most_common(1)[0][0] if chars else 0.0
+    first: list[Line] = []
+    for line in pages.get(1, []):
+        text = line.text.strip()
+        is_upright = abs(line.right - line.left) < line.size * len(text) * _MIN_WIDTH_EMS
+        has_words = sum(map(str.isalpha, text)) >= _MIN_TITLE_LETTERS
+        if has_words and not is_upright and not _PART.fullmatch(text):
+            first.append(line)
+    size = max((line.size for line in first), default=0.0)
+    if size <= usual * _MIN_TITLE_SCALE:
+        return PurePath(filename).stem
+    from_largest = dropwhile(lambda line: line.size != size, first)
+    run = takewhile(lambda line: line.size == size, from_largest)
+    title = " ".join(" ".join(line.text.split()) for line in run)
+    largest = title.rstrip(_FOOTNOTE) if len(title) <= _MAX_TITLE_CHARS else ""
+    return largest or PurePath(filename).stem

@@ -75,11 +75,7 @@ def draw(content: bytes, *, number: int) -> bytes:
 
 
 def find(content: bytes, *, number: int, quote: str, before: str) -> PageLayout:
-    """Return the positions of a quote on a page; ``before`` selects one of several.
-
-    Raises:
-        PageNotFound, UnreadableFile: As ``draw``.
-    """
+    """Return where a quote is on a page; ``before`` selects one of several. Raises as ``draw``."""
     import pypdfium2.raw as raw  # noqa: PLC0415, PLR0402
 
     with _opened(content, number) as (page, page_count):

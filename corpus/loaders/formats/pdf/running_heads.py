@@ -39,7 +39,17 @@ def drop_running_heads(pages: dict[int, list[Line]]) -> dict[int, list[Line]]:
     keys = {place: "#" if text.isdecimal() else text for place, text in edges.items()}
     counts = Counter(key for _, key in {(page, key) for (page, _), key in keys.items()})
     running = {place for place, key in keys.items() if counts[key] >= min_pages}
-    running |= _numbered_by_page(edges, min_pages)
+    # And those whose number increases by one from page to page.
+    ahead = {
+        (page, at, int(number) - page)
+        for (page, at), text in edges.items()
+        for number in _NUMBER.findall(text)
+    }
+    step_counts = Counter(steps for _, steps in {(page, steps) for page, _, steps in ahead})
+    numbered = {(page, at) for page, at, steps in ahead if step_counts[steps] >= min_pages}
+    # "Chapter 3" may stand on page 3.
+    others = {_unnumbered(text) for place, text in edges.items() if place not in numbered}
+    running |= {place for place in numbered if _unnumbered(edges[place]) not in others}
     seen: set[str] = set()
     dropped = set()
     for place in sorted(running):
@@ -86,17 +96,3 @@ def _repeated_nearby(pages: Mapping[int, list[Line]]) -> set[_Place]:
 
 def _unnumbered(text: str) -> str:
     return re.sub(r"\d+", "#", text)
-
-
-def _numbered_by_page(edges: Mapping[_Place, str], min_pages: float) -> set[_Place]:
-    """Return the positions of lines whose number increases by one from page to page."""
-    ahead = {
-        (page, at, int(number) - page)
-        for (page, at), text in edges.items()
-        for number in _NUMBER.findall(text)
-    }
-    counts = Counter(steps for _, steps in {(page, steps) for page, _, steps in ahead})
-    numbered = {(page, at) for page, at, steps in ahead if counts[steps] >= min_pages}
-    # "Chapter 3" may stand on page 3.
-    others = {_unnumbered(text) for place, text in edges.items() if place not in numbered}
-    return {place for place in numbered if _unnumbered(edges[place]) not in others}
