@@ -31,7 +31,7 @@ from corpus.errors import (
     TooLarge,
     UnsupportedMediaType,
 )
-from corpus.ingestion.decisions import Action, Decision, Known, decide
+from corpus.ingestion.decisions import Action, Decision, KnownDocument, decide
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.submission import Attributes
 from corpus.ingestion.web_addresses import (
@@ -260,7 +260,7 @@ class PageSync:
             document.file_hash = hash_of(fetched)
             document.save(update_fields=["source_uri", "metadata", "file_hash"])
             self._site.pages.filter(pk=origin.pk).update(document=None)
-        return Decision(Action.MOVE, Known.of(document)).result
+        return Decision(Action.MOVE, KnownDocument.of(document)).result
 
     def _save(self, **fields: Any) -> None:
         """Save the page; its row may have been deleted with its document."""
@@ -278,7 +278,7 @@ def _store(
         fetched: None if the server reports that the page has not changed.
         before: The document of the page, if it has one.
     """
-    known = Known.of(before) if before is not None else None
+    known = KnownDocument.of(before) if before is not None else None
     version = known.version if known else ""
     if fetched is not None:
         version = hash_of(fetched)
@@ -297,7 +297,7 @@ def _store(
         # Other bytes with the same text.
         if known is not None and exc.document_id == known.document_id:
             return Decision(Action.KEEP, known).result
-        return Decision(Action.SKIP, Known(exc.document_id)).result
+        return Decision(Action.DUPLICATE, KnownDocument(exc.document_id)).result
     return ItemResult.from_stored(stored)
 
 

@@ -18,7 +18,7 @@ class Action(StrEnum):
     ``KEEP``: its document is up to date. ``REJECT``: the same content was rejected before.
     ``MOVE``: the document of an entry that is gone has its content and becomes its document;
     ``MOVE_AND_REPLACE``: that document has outdated settings and is also ingested again.
-    ``SKIP``: another document has its content. ``FAIL``: it cannot be read.
+    ``DUPLICATE``: another document has its content. ``FAIL``: it cannot be read.
     """
 
     ADD = "add"
@@ -27,7 +27,7 @@ class Action(StrEnum):
     REJECT = "reject"
     MOVE = "move"
     MOVE_AND_REPLACE = "move_and_replace"
-    SKIP = "skip"
+    DUPLICATE = "duplicate"
     FAIL = "fail"
 
 
@@ -38,12 +38,12 @@ _OUTCOMES = {
     Action.REJECT: Outcome.REFUSED,
     Action.MOVE: Outcome.RENAMED,
     Action.MOVE_AND_REPLACE: Outcome.REPLACED,
-    Action.SKIP: Outcome.UNCHANGED,
+    Action.DUPLICATE: Outcome.UNCHANGED,
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownDocument:
     """The stored document of an entry, or a twin: a document with the same content.
 
     Attributes:
@@ -87,7 +87,7 @@ class Decision:
     """An action, and the document of the entry, or the twin that moves or has its content."""
 
     action: Action
-    known: Known | None = None
+    known: KnownDocument | None = None
     error: PkbError | OSError | None = None
 
     @property
@@ -104,7 +104,7 @@ class Decision:
         outcome = _OUTCOMES[self.action]
         if self.known is None or self.action == Action.ADD:
             return ItemResult(outcome)
-        if self.action == Action.SKIP:
+        if self.action == Action.DUPLICATE:
             return ItemResult(outcome, document_id, reason=str(DuplicateDocument(document_id)))
         if self.action == Action.REJECT:
             return ItemResult(outcome, document_id, reason=self.known.rejection)
@@ -113,10 +113,10 @@ class Decision:
 
 def decide(
     entry: Entry,
-    known: Known | None,
+    known: KnownDocument | None,
     *,
     fingerprint: str = "",
-    twins: Iterable[Known] = (),
+    twins: Iterable[KnownDocument] = (),
     force: bool = False,
 ) -> Decision:
     """Return what a sync does with a listed entry.
@@ -142,7 +142,7 @@ def decide(
                 return Decision(Action.MOVE if is_current else Action.MOVE_AND_REPLACE, twin)
             first = first or twin
     if first is not None:
-        return Decision(Action.SKIP, first)
+        return Decision(Action.DUPLICATE, first)
     return Decision(Action.REPLACE if known and known.has_content else Action.ADD, known)
 
 

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import transaction
 
 from corpus.errors import BackendError, CollectionNotFound, DuplicateDocument, NoRoomLeft, PkbError
-from corpus.ingestion.decisions import Action, Decision, Known, decide
+from corpus.ingestion.decisions import Action, Decision, KnownDocument, decide
 from corpus.ingestion.document_writer import tags_by_rules
 from corpus.ingestion.file_scan import (
     FileContent,
@@ -162,8 +162,8 @@ class FileSync:
             self._store_failure(path, exc)
             raise
         decision = self._decide(file)
-        if decision.action == Action.SKIP:
-            return self._skip(file, decision)
+        if decision.action == Action.DUPLICATE:
+            return self._drop_duplicate(file, decision)
         if not decision.needs_content:
             return decision.result
         # From here on, lists show the document as processing.
@@ -184,7 +184,7 @@ class FileSync:
             )
             raise
 
-    def find_twins(self, path: Path, file_hash: str) -> Iterator[Known]:
+    def find_twins(self, path: Path, file_hash: str) -> Iterator[KnownDocument]:
         """Yield the documents at other paths that were read from the same bytes.
 
         A twin is gone if its file, below a mirrored folder, is missing or has changed.
@@ -192,7 +192,7 @@ class FileSync:
         same = Document.objects.of_file(file_hash, collection_id=self._collection.pk)
         others = same.exclude(source_uri=path.as_uri()).exclude(file_path="")
         for document in others.defer("raw_text", "outline").order_by("created_at", "pk"):
-            yield Known.of(document, is_gone=self._is_gone(document))
+            yield KnownDocument.of(document, is_gone=self._is_gone(document))
 
     def _is_gone(self, document: Document) -> bool:
         path = Path(document.file_path)
@@ -222,7 +222,7 @@ class FileSync:
             decision = decide(
                 Entry(file.path.as_uri(), file.file_hash),
                 # A file that was rejected is tried again: syncs find the rejection when they list.
-                replace(Known.of(stored), rejection="") if stored else None,
+                replace(KnownDocument.of(stored), rejection="") if stored else None,
                 fingerprint=self.fingerprint,
                 twins=self.find_twins(file.path, file.file_hash),
                 force=self._options.force,
@@ -234,7 +234,7 @@ class FileSync:
                 return decision
 
     @transaction.atomic
-    def _move(self, twin: Known, file: FileContent) -> bool:
+    def _move(self, twin: KnownDocument, file: FileContent) -> bool:
         """Change a document's path to the file's; a document at that path gets the old path.
 
         Returns:
@@ -279,12 +279,14 @@ class FileSync:
             result = ingest_submission(submission, collection=self._collection)
         except DuplicateDocument as exc:
             # Other bytes with the same text.
-            return self._skip(file, Decision(Action.SKIP, Known(exc.document_id)))
+            return self._drop_duplicate(
+                file, Decision(Action.DUPLICATE, KnownDocument(exc.document_id))
+            )
         if result.collection != self._collection.qualified_name:
             drop_placeholder(file.path, collection=self._collection)
         return ItemResult.from_stored(result)
 
-    def _skip(self, file: FileContent, decision: Decision) -> ItemResult:
+    def _drop_duplicate(self, file: FileContent, decision: Decision) -> ItemResult:
         """Delete the document of a file whose content another document has."""
         drop_placeholder(file.path, collection=self._collection)
         uri = file.path.as_uri()

@@ -20,7 +20,7 @@ from corpus.errors import (
     UnreadableFile,
     UnsupportedMediaType,
 )
-from corpus.ingestion.decisions import Action, Known, decide
+from corpus.ingestion.decisions import Action, KnownDocument, decide
 from corpus.ingestion.file_scan import error_reason
 from corpus.ingestion.file_sync import ingest_fingerprint
 from corpus.ingestion.ingest import ingest_submission
@@ -173,7 +173,7 @@ class EntrySync:
         )
         if known and not source_ref["version"]:
             entry = Entry(uri, attributes.file_hash)
-            decision = decide(entry, Known.of(known), fingerprint=self._fingerprint)
+            decision = decide(entry, KnownDocument.of(known), fingerprint=self._fingerprint)
             if decision.action == Action.KEEP:
                 merged = {**known.metadata, **attributes.metadata}
                 Document.objects.filter(pk=known.pk).update(metadata=merged)
@@ -204,9 +204,11 @@ class EntrySync:
         self._documents_at(uri).exclude(pk=holder_id).only("pk", "collection").delete()
         source_ref = source_ref_of(holder.metadata if holder else None)
         is_ours = source_ref["source"] == self._source
-        twin = Known(holder_id, is_gone=is_ours and not self._is_listed(source_ref["entry"]))
+        twin = KnownDocument(
+            holder_id, is_gone=is_ours and not self._is_listed(source_ref["entry"])
+        )
         decision = decide(Entry(uri, source_ref["version"]), None, twins=[twin])
-        if decision.action == Action.SKIP:
+        if decision.action == Action.DUPLICATE:
             return decision.result
         return replace(self._ingest(part, attributes, holder), outcome=decision.result.outcome)
 

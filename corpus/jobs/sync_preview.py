@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 
-from corpus.ingestion.decisions import Action, Known, decide
+from corpus.ingestion.decisions import Action, KnownDocument, decide
 from corpus.ingestion.file_scan import find_files
 from corpus.ingestion.file_sync import FileSync, SyncOptions
 from corpus.ingestion.outcomes import ItemResult, Outcome
@@ -38,8 +38,8 @@ class SyncPreview:
         self._sync = FileSync(collection, options)
         self._moved_ids: set[str] = set()
         # Documents by URI, after predicted moves.
-        self._known_by_uri: dict[str, Known | None] = {}
-        self._new_by_hash: dict[str, Known] = {}
+        self._known_by_uri: dict[str, KnownDocument | None] = {}
+        self._new_by_hash: dict[str, KnownDocument] = {}
 
     def results(self) -> Iterator[tuple[str, ItemResult]]:
         """Yield each path with its result; deletions last."""
@@ -50,11 +50,11 @@ class SyncPreview:
             for listed in batch:
                 known = self._known_by_uri.get(listed.uri, stored.get(listed.uri))
                 yield str(listed.path), self._predict(listed, known)
-        for vanished in find_deleted_files(options, collection_id=self._collection.pk):
-            if str(vanished.document_id) not in self._moved_ids:
-                yield vanished.name, ItemResult(Outcome.REMOVED, str(vanished.document_id))
+        for stale in find_deleted_files(options, collection_id=self._collection.pk):
+            if str(stale.document_id) not in self._moved_ids:
+                yield stale.name, ItemResult(Outcome.REMOVED, str(stale.document_id))
 
-    def _predict(self, listed: ListedFile, known: Known | None) -> ItemResult:
+    def _predict(self, listed: ListedFile, known: KnownDocument | None) -> ItemResult:
         decision = decide(
             listed,
             known,
@@ -62,16 +62,16 @@ class SyncPreview:
             twins=self._twins(listed),
             force=self._options.force,
         )
-        if decision.action in {Action.FAIL, Action.SKIP}:
+        if decision.action in {Action.FAIL, Action.DUPLICATE}:
             return replace(decision.result, document_id="")
         if decision.action in {Action.MOVE, Action.MOVE_AND_REPLACE} and decision.known:
             self._moved_ids.add(decision.known.document_id)
             self._known_by_uri[decision.known.uri] = known
         elif decision.needs_content:
-            self._new_by_hash[listed.version] = Known(f"of {listed.path}")
+            self._new_by_hash[listed.version] = KnownDocument(f"of {listed.path}")
         return decision.result
 
-    def _twins(self, listed: ListedFile) -> Iterator[Known]:
+    def _twins(self, listed: ListedFile) -> Iterator[KnownDocument]:
         if listed.version in self._new_by_hash:
             yield self._new_by_hash[listed.version]
         for twin in self._sync.find_twins(listed.path, listed.version):
@@ -92,7 +92,5 @@ def preview_source(
         result = planned.decision.result
         is_read = planned.decision.needs_content
         yield planned.name, ItemResult(result.outcome) if is_read else result
-    for vanished in find_unlisted_documents(
-        source.name, entries.keys(), collection_id=collection.pk
-    ):
-        yield vanished.name, ItemResult(Outcome.REMOVED, str(vanished.document_id))
+    for stale in find_unlisted_documents(source.name, entries.keys(), collection_id=collection.pk):
+        yield stale.name, ItemResult(Outcome.REMOVED, str(stale.document_id))

@@ -3,19 +3,21 @@
 import pytest
 
 from corpus.errors import BackendUnavailable, EmptyDocument
-from corpus.ingestion.decisions import Action, Decision, Known, decide
+from corpus.ingestion.decisions import Action, Decision, KnownDocument, decide
 from corpus.ingestion.outcomes import Outcome
 from corpus.sources.source import Entry
 
 ENTRY = Entry("note:1", "v2")
-CURRENT = Known("own", "note:1", version="v2", fingerprint="f", chunk_count=3)
-OUTDATED = Known("own", "note:1", version="v1", fingerprint="f", chunk_count=3)
-PLACEHOLDER = Known("own", "note:1", is_complete=False, has_content=False)
-REJECTED = Known("own", version="v2", fingerprint="f", is_complete=False, rejection="It is empty.")
-UNFINISHED = Known("own", version="v2", fingerprint="f", is_complete=False)
-TWIN = Known("twin", "note:2", fingerprint="f", chunk_count=5)
-MOVED = Known("moved", "note:3", fingerprint="f", chunk_count=7, is_gone=True)
-MOVED_AND_OUTDATED = Known("moved", "note:3", fingerprint="g", is_gone=True)
+CURRENT = KnownDocument("own", "note:1", version="v2", fingerprint="f", chunk_count=3)
+OUTDATED = KnownDocument("own", "note:1", version="v1", fingerprint="f", chunk_count=3)
+PLACEHOLDER = KnownDocument("own", "note:1", is_complete=False, has_content=False)
+REJECTED = KnownDocument(
+    "own", version="v2", fingerprint="f", is_complete=False, rejection="It is empty."
+)
+UNFINISHED = KnownDocument("own", version="v2", fingerprint="f", is_complete=False)
+TWIN = KnownDocument("twin", "note:2", fingerprint="f", chunk_count=5)
+MOVED = KnownDocument("moved", "note:3", fingerprint="f", chunk_count=7, is_gone=True)
+MOVED_AND_OUTDATED = KnownDocument("moved", "note:3", fingerprint="g", is_gone=True)
 
 
 @pytest.mark.parametrize(
@@ -27,14 +29,14 @@ MOVED_AND_OUTDATED = Known("moved", "note:3", fingerprint="g", is_gone=True)
         (UNFINISHED, [], Action.REPLACE, "own"),
         (CURRENT, [MOVED], Action.KEEP, "own"),
         (REJECTED, [MOVED], Action.REJECT, "own"),
-        (None, [TWIN], Action.SKIP, "twin"),
-        (OUTDATED, [TWIN], Action.SKIP, "twin"),
+        (None, [TWIN], Action.DUPLICATE, "twin"),
+        (OUTDATED, [TWIN], Action.DUPLICATE, "twin"),
         (None, [TWIN, MOVED], Action.MOVE, "moved"),
         (OUTDATED, [MOVED_AND_OUTDATED], Action.MOVE_AND_REPLACE, "moved"),
     ],
 )
 def test_the_action_follows_from_the_entry_and_what_is_stored(
-    known: Known | None, twins: list[Known], action: Action, document_id: str
+    known: KnownDocument | None, twins: list[KnownDocument], action: Action, document_id: str
 ) -> None:
     decision = decide(ENTRY, known, fingerprint="f", twins=twins)
     assert (decision.action, decision.result.document_id) == (action, document_id)
@@ -81,7 +83,7 @@ def test_an_entry_that_cannot_be_read_fails_with_the_reason(
         (Decision(Action.MOVE_AND_REPLACE, MOVED_AND_OUTDATED), Outcome.REPLACED, 0, ""),
         (Decision(Action.REJECT, REJECTED), Outcome.REFUSED, 0, "It is empty."),
         (
-            Decision(Action.SKIP, TWIN),
+            Decision(Action.DUPLICATE, TWIN),
             Outcome.UNCHANGED,
             0,
             "The same content is stored as document twin.",

@@ -8,7 +8,7 @@ from corpus.crawl.robots import Rules
 from corpus.errors import BackendError, CollectionNotFound, PkbError
 from corpus.ingestion.decisions import failed_result
 from corpus.ingestion.outcomes import ItemResult, Outcome
-from corpus.jobs.kinds.mirror_job import MirrorKind, Planned
+from corpus.jobs.kinds.mirror_job import MirrorKind, PlannedEntry
 from corpus.models import Job, JobItem, Site
 
 _REMOVED = "The site was removed."
@@ -22,7 +22,7 @@ class CrawlKind(MirrorKind):
     def refuse(self, job: Job) -> str:
         return "" if _site_of(job) else _REMOVED
 
-    def plan(self, job: Job) -> Iterator[list[Planned]]:
+    def plan(self, job: Job) -> Iterator[list[PlannedEntry]]:
         """Queue the first page, which opens the site; no other is known before it is read."""
         if site := _site_of(job):
             own = Site.objects.filter(pk=site.pk)

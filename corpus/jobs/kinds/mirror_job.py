@@ -18,7 +18,7 @@ from corpus.models import Document, Job, JobItem
 MAX_STARTS = 5
 
 
-class Planned(NamedTuple):
+class PlannedEntry(NamedTuple):
     """A listed entry.
 
     Attributes:
@@ -31,7 +31,7 @@ class Planned(NamedTuple):
     placeholder: Document | None = None
 
 
-class Vanished(NamedTuple):
+class StaleDocument(NamedTuple):
     """A document whose entry is gone, with the name of its item."""
 
     document_id: UUID
@@ -40,16 +40,23 @@ class Vanished(NamedTuple):
 
 
 class MirrorKind(JobKind):
-    """An item is an entry; it has ended when listed if the entry need not be loaded."""
+    """A kind of job whose items are the entries of a folder, source or site.
+
+    An item has ended when it is listed if its entry need not be loaded.
+    """
 
     stage = Job.Stage.INGESTING
 
     @abstractmethod
-    def plan(self, job: Job) -> Iterator[Sequence[Planned]]:
-        """List the entries in batches, each with what is done with it."""
+    def plan(self, job: Job) -> Iterator[Sequence[PlannedEntry]]:
+        """List the entries in batches, each with the decision about it.
 
-    def find_vanished(self, job: Job) -> Iterator[Vanished]:
-        """Yield the documents to delete, after the last item."""
+        Raises:
+            SourceUnavailable: They cannot be listed now.
+        """
+
+    def find_stale_documents(self, job: Job) -> Iterator[StaleDocument]:
+        """Yield the documents to delete after the last item, because their entries are gone."""
         return iter(())
 
     def list_items(self, job: Job, *, should_stop: Callable[[], bool]) -> None:
@@ -60,12 +67,12 @@ class MirrorKind(JobKind):
         Job.objects.filter(pk=job.pk).update(is_listed=True)
 
     def finish(self, job: Job) -> None:
-        for vanished in self.find_vanished(job):
-            _delete_vanished(job, vanished)
+        for stale in self.find_stale_documents(job):
+            _delete_stale(job, stale)
 
 
 @transaction.atomic
-def _create_items(job: Job, batch: Sequence[Planned]) -> None:
+def _create_items(job: Job, batch: Sequence[PlannedEntry]) -> None:
     locked = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
     by_name = {planned.name: planned for planned in batch}
     # Already listed before an interruption.
@@ -92,7 +99,7 @@ def _create_items(job: Job, batch: Sequence[Planned]) -> None:
     )
 
 
-def _new_item(planned: Planned, job: Job) -> JobItem:
+def _new_item(planned: PlannedEntry, job: Job) -> JobItem:
     item = JobItem.of_file(planned.name, job=job)
     if not planned.decision.needs_content:
         set_result(item, planned.decision.result)
@@ -118,13 +125,13 @@ def _copy_attempts(job: Job, items: list[JobItem]) -> None:
 
 
 @transaction.atomic
-def _delete_vanished(job: Job, vanished: Vanished) -> None:
+def _delete_stale(job: Job, stale: StaleDocument) -> None:
     """Delete a document that still has its URI, and create an item for it."""
-    rows = Document.objects.filter(pk=vanished.document_id, source_uri=vanished.source_uri)
+    rows = Document.objects.filter(pk=stale.document_id, source_uri=stale.source_uri)
     deleted, _ = rows.only("pk", "collection", "file_path", "source_uri").delete()
     if not deleted:
         return
-    item = JobItem.of_file(vanished.name, job=job)
-    set_result(item, ItemResult(Outcome.REMOVED, str(vanished.document_id)))
+    item = JobItem.of_file(stale.name, job=job)
+    set_result(item, ItemResult(Outcome.REMOVED, str(stale.document_id)))
     item.save()
     Job.objects.filter(pk=job.pk).update(total=F("total") + 1, done=F("done") + 1)

@@ -12,13 +12,13 @@ from django.utils import timezone
 
 from corpus.characters import is_storable
 from corpus.errors import BackendError, CollectionNotFound, NoRoomLeft, PkbError, SourceUnavailable
-from corpus.ingestion.decisions import Known, decide, failed_result
+from corpus.ingestion.decisions import KnownDocument, decide, failed_result
 from corpus.ingestion.file_scan import MAX_URI_CHARS, error_reason
 from corpus.ingestion.file_sync import ingest_fingerprint
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.source_sync import EntrySync, documents_of, source_ref_of
 from corpus.jobs.kinds.job_kind import set_result, start_job
-from corpus.jobs.kinds.mirror_job import MAX_STARTS, MirrorKind, Planned, Vanished
+from corpus.jobs.kinds.mirror_job import MAX_STARTS, MirrorKind, PlannedEntry, StaleDocument
 from corpus.models import Collection, Document, Job, JobItem
 from corpus.models.job import JobQuerySet
 from corpus.sources.source import Entry, Source
@@ -57,7 +57,7 @@ class SourceKind(MirrorKind):
             return "Listing the source was broken off again and again."
         return "" if find_source(job.arguments["source"]) else _UNKNOWN
 
-    def plan(self, job: Job) -> Iterator[list[Planned]]:
+    def plan(self, job: Job) -> Iterator[list[PlannedEntry]]:
         opened = _open(job)
         opened.entries = list_entries(opened.source)
         planned = plan_entries(
@@ -100,7 +100,7 @@ class SourceKind(MirrorKind):
             sync.record_rejection(item.key, error_reason(exc), version=version)
             return failed_result(exc)
 
-    def find_vanished(self, job: Job) -> Iterator[Vanished]:
+    def find_stale_documents(self, job: Job) -> Iterator[StaleDocument]:
         """Yield the documents of entries, and their attachments, that the source does not list.
 
         The source is listed again first: the first listing may have missed an entry between pages.
@@ -200,7 +200,7 @@ def list_entries(source: Source) -> dict[str, Entry]:
 class _KnownEntry(NamedTuple):
     """The document of an entry, and the ids of its attachments' documents."""
 
-    document: Known
+    document: KnownDocument
     attachment_ids: tuple[str, ...]
 
 
@@ -210,7 +210,7 @@ def plan_entries(
     entries: Mapping[str, Entry],
     *,
     may_be_empty: bool,
-) -> list[Planned]:
+) -> list[PlannedEntry]:
     """Return what a sync does with each entry, changed entries before new ones.
 
     In this order, content that moved from one entry to another is released before it is read.
@@ -232,15 +232,17 @@ def plan_entries(
         document, attachment_ids = known.get(uri, (None, ()))
         is_incomplete = not missing.isdisjoint(attachment_ids)
         decision = decide(entry, document, fingerprint=fingerprint, force=is_incomplete)
-        planned.append(Planned(uri, decision))
+        planned.append(PlannedEntry(uri, decision))
     return sorted(planned, key=lambda each: each.name not in known)
 
 
-def find_unlisted_documents(name: str, uris: Set[str], *, collection_id: int) -> list[Vanished]:
+def find_unlisted_documents(
+    name: str, uris: Set[str], *, collection_id: int
+) -> list[StaleDocument]:
     """Return a source's documents, also of attachments, whose entry has none of these URIs."""
     rows = documents_of(name, collection_id=collection_id)
     return [
-        Vanished(pk, uri, uri)
+        StaleDocument(pk, uri, uri)
         for pk, uri, metadata in rows.values_list("pk", "source_uri", "metadata")
         if source_ref_of(metadata)["entry"] not in uris
     ]
@@ -258,7 +260,7 @@ def _known_entries(name: str, collection: Collection) -> dict[str, _KnownEntry]:
                 for each in attachments
                 if isinstance(each, dict) and "document_id" in each
             )
-            document = Known.of(row, version=source_ref["version"])
+            document = KnownDocument.of(row, version=source_ref["version"])
             known[row.source_uri] = _KnownEntry(document, attachment_ids)
     return known
 

@@ -16,7 +16,7 @@ from django.db.models import QuerySet, Value
 from django.db.models.functions import MD5
 
 from corpus.errors import CollectionNotFound, PkbError
-from corpus.ingestion.decisions import Action, Known, decide, failed_result
+from corpus.ingestion.decisions import Action, KnownDocument, decide, failed_result
 from corpus.ingestion.file_scan import (
     FileStillChanging,
     FoundFile,
@@ -31,7 +31,7 @@ from corpus.ingestion.includes import read_with_includes
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.placeholders import mark_failed, new_placeholder
 from corpus.jobs.kinds.job_kind import start_job
-from corpus.jobs.kinds.mirror_job import MAX_STARTS, MirrorKind, Planned, Vanished
+from corpus.jobs.kinds.mirror_job import MAX_STARTS, MirrorKind, PlannedEntry, StaleDocument
 from corpus.models import Collection, Document, Installation, Job, JobItem
 from corpus.roots.allowed import is_allowed
 from corpus.roots.file_systems import filter_unmounted
@@ -69,7 +69,7 @@ class SyncKind(MirrorKind):
                 )
         return ""
 
-    def plan(self, job: Job) -> Iterator[list[Planned]]:
+    def plan(self, job: Job) -> Iterator[list[PlannedEntry]]:
         options = SyncOptions.from_json(job.arguments)
         skipped: Counter[str] = Counter()
         written = 0
@@ -112,15 +112,15 @@ class SyncKind(MirrorKind):
             collection_id=job.collection_id, file_path__in=items.values("path")
         )
 
-    def find_vanished(self, job: Job) -> Iterator[Vanished]:
+    def find_stale_documents(self, job: Job) -> Iterator[StaleDocument]:
         options = SyncOptions.from_json(job.arguments)
-        for vanished in find_deleted_files(options, collection_id=job.collection_id):
-            path = Path(vanished.name)
-            # If the job listed it, or failed to list a folder above it, it vanished meanwhile,
+        for stale in find_deleted_files(options, collection_id=job.collection_id):
+            path = Path(stale.name)
+            # If the job listed it, or failed to list a folder above it, it went meanwhile,
             # perhaps by a rename: the next sync handles it.
             keys = [MD5(Value(str(each))) for each in (path, *path.parents)]
             if not job.items.alias(hashed=MD5("key")).filter(hashed__in=keys).exists():
-                yield vanished
+                yield stale
 
 
 @transaction.atomic
@@ -188,7 +188,7 @@ def inspect_file(file: FoundFile, options: SyncOptions) -> ListedFile:
     return ListedFile(uri, content.file_hash, None, path, len(content.content))
 
 
-def _plan_batch(job: Job, options: SyncOptions, batch: list[ListedFile]) -> list[Planned]:
+def _plan_batch(job: Job, options: SyncOptions, batch: list[ListedFile]) -> list[PlannedEntry]:
     known = known_documents(job.collection_id, batch)
     new_hashes = [listed.version for listed in batch if listed.uri not in known]
     twins = Document.objects.of_file(*new_hashes, collection_id=job.collection_id)
@@ -207,11 +207,11 @@ def _plan_batch(job: Job, options: SyncOptions, batch: list[ListedFile]) -> list
             is_shown = listed.has_document
             placeholder.status, placeholder.error = Document.Status.FAILED, decision.result.reason
         placeholder.size_bytes = listed.size_bytes
-        planned.append(Planned(str(listed.path), decision, placeholder if is_shown else None))
+        planned.append(PlannedEntry(str(listed.path), decision, placeholder if is_shown else None))
     return planned
 
 
-def known_documents(collection_id: int, batch: Iterable[ListedFile]) -> dict[str, Known]:
+def known_documents(collection_id: int, batch: Iterable[ListedFile]) -> dict[str, KnownDocument]:
     """Return what is known of the files, by URI."""
     rows = Document.objects.filter(
         collection_id=collection_id, source_uri__in=[listed.uri for listed in batch]
@@ -220,17 +220,17 @@ def known_documents(collection_id: int, batch: Iterable[ListedFile]) -> dict[str
         "source_uri", "file_hash", "settings_sha256", "status", "error", "chunk_count",
         "content_sha256",
     )  # fmt: skip
-    return {row.source_uri: Known.of(row) for row in rows.only(*columns)}
+    return {row.source_uri: KnownDocument.of(row) for row in rows.only(*columns)}
 
 
-def find_deleted_files(options: SyncOptions, *, collection_id: int) -> Iterator[Vanished]:
+def find_deleted_files(options: SyncOptions, *, collection_id: int) -> Iterator[StaleDocument]:
     """Yield the documents whose files are missing in the synced folder, with their paths."""
     for folder in options.named if options.mirror else []:
         root = options.allowed_root or folder
         below = Document.objects.filter(collection_id=collection_id).below(folder.as_uri())
         rows = below.exclude(file_path="").values_list("pk", "source_uri", "file_path")
-        for vanished in list(rows):
-            path = Path(vanished[2])
+        for document_id, uri, file_path in list(rows):
+            path = Path(file_path)
             # Each file is checked again now: an unreadable file is not missing.
             if not is_folder(folder, root=root) or _mode(path, root=root) is not None:
                 continue
@@ -238,4 +238,4 @@ def find_deleted_files(options: SyncOptions, *, collection_id: int) -> Iterator[
             if folder in options.guarded_folders and is_empty_folder(folder, root=root):
                 return
             if not any(path.is_relative_to(each) for each in filter_unmounted(options.mounts)):
-                yield Vanished(*vanished)
+                yield StaleDocument(document_id, uri, file_path)
