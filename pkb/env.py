@@ -365,19 +365,13 @@ class Env(ServerEnv):
             read_sources(value, environment={})
         return value
 
-    @field_validator("pkb_answer_concurrency")
+    @field_validator("pkb_answer_concurrency", "chunk_overlap")
     @classmethod
-    def _validate_concurrency(cls, concurrency: int, info: ValidationInfo) -> int:
-        if concurrency * 2 > info.data.get("pkb_db_pool_size", concurrency * 2):
-            raise ValueError("at most half of PKB_DB_POOL_SIZE")
-        return concurrency
-
-    @field_validator("chunk_overlap")
-    @classmethod
-    def _validate_overlap(cls, overlap: int, info: ValidationInfo) -> int:
-        if overlap * 2 > info.data.get("chunk_size", overlap * 2):
-            raise ValueError("at most half of CHUNK_SIZE")
-        return overlap
+    def _validate_half(cls, value: int, info: ValidationInfo) -> int:
+        whole = "chunk_size" if info.field_name == "chunk_overlap" else "pkb_db_pool_size"
+        if value * 2 > info.data.get(whole, value * 2):
+            raise ValueError(f"at most half of {whole.upper()}")
+        return value
 
 
 def split_names(value: str) -> list[str]:
