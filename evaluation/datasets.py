@@ -158,16 +158,17 @@ def read_dataset(folder: Path) -> DataSet:
     relevant = _read_qrels(rows["qrels"], document_ids)
     questions = tuple(_question(row, document_ids, relevant) for row in rows["qa"])
     answers = {question.id: question.answers for question in questions}
-    texts = [(row.key("id"), row.text("text")) for row in rows["queries"]]
+    texts = {row.key("id"): row.text("text") for row in rows["queries"]}
+    # A query without a relevant document cannot be measured.
+    queries = [
+        GoldQuery(key, text, relevant[key], answers.get(key, ()))
+        for key, text in texts.items()
+        if key in relevant
+    ]
     return DataSet(
         name=folder.resolve().name,
         documents=documents,
-        queries=tuple(
-            GoldQuery(key, text, relevant[key], answers.get(key, ()))
-            for key, text in texts
-            if key in relevant
-        )
-        or queries_of(questions),
+        queries=tuple(queries) or queries_of(questions),
         questions=questions,
         claims=tuple(_claim(row) for row in rows["claims"]),
     )

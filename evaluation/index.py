@@ -81,11 +81,8 @@ def collection_name(dataset: DataSet) -> str:
     """Return ``eval-NAME-HASH``, with the hash of documents and chunking."""
     model = settings.PKB_EMBEDDING_MODEL
     backend = settings.PKB_EMBEDDERS.get(model, {}).get("BACKEND")
-    digest = sha256(
-        json.dumps(
-            {**asdict(default_chunking()), "model": model, "backend": backend}, sort_keys=True
-        ).encode()
-    )
+    chunking = {**asdict(default_chunking()), "model": model, "backend": backend}
+    digest = sha256(json.dumps(chunking, sort_keys=True).encode())
     for document in dataset.documents:
         content = document.path.read_bytes() if document.path else document.text.encode()
         # Includes the length, so that texts do not run into each other.

@@ -130,9 +130,8 @@ def run_queries(
             rerank=True,
             context=context,
         )
-        ranking = list(
-            dict.fromkeys(key for p in search.results for key in ids.get(p.document_id, ()))
-        )
+        keys = [key for p in search.results for key in ids.get(p.document_id, ())]
+        ranking = list(dict.fromkeys(keys))
         observed[query.id] = {
             "asked": 1.0,
             **judge_ranking(ranking, query.relevant, k=k),

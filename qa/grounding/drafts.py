@@ -127,14 +127,10 @@ class StreamingVerifier:
         if fresh and not self.is_untrusted:
             self._verify(fresh, draft.verdict)
         if self.is_untrusted:
+            reason = "the model takes false statements for true"
             self.outcomes = [
-                VerifiedStatement(
-                    statement.text,
-                    _quoted(statement),
-                    "dropped",
-                    "the model takes false statements for true",
-                )
-                for statement in draft.statements
+                VerifiedStatement(each.text, _quoted(each), "dropped", reason)
+                for each in draft.statements
             ]
 
     def accepts_refusal(self, extract: Draft) -> bool:

@@ -42,9 +42,9 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the answer as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        question = {"q": options["question"], "collection": options["collection"]}
-        question |= {"tag": options["tag"], "lm": options["lm"], "k": settings.PKB_RETRIEVAL_K}
-        shown = ask_server(question) or self._answer_here(options)
+        parameters = {"q": options["question"], "collection": options["collection"]}
+        parameters |= {"tag": options["tag"], "lm": options["lm"], "k": settings.PKB_RETRIEVAL_K}
+        shown = ask_server(parameters) or self._answer_here(options)
         if options["json"]:
             self.stdout.write(json.dumps(shown, ensure_ascii=False, indent=2, default=str))
         else:
@@ -88,9 +88,8 @@ def _format_answer(shown: AnswerJson) -> Iterator[str]:
         yield f"\n{describe_disagreement(dates)}"
     otherwise = shown["disagreement"] or []
     for number, other in enumerate(otherwise, start=len(shown["citations"]) + 1):
-        yield from _format_quote(
-            number, other, f", {other['document_date']}" if other["document_date"] else ""
-        )
+        date = f", {other['document_date']}" if other["document_date"] else ""
+        yield from _format_quote(number, other, date)
 
 
 def _format_closest(shown: AnswerJson) -> Iterator[str]:
