@@ -233,17 +233,17 @@ def _read_rows(folder: Path, name: str) -> Iterator[_Row]:
     if not path.is_file():
         return
     number = 0
-    seen: set[object] = set()
+    known_ids: set[object] = set()
     try:
         with (gzip.open if path == zipped else open)(path, "rt", encoding="utf-8") as lines:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
-                    yield _parse(path, number, line, seen)
+                    yield _parse(path, number, line, known_ids)
     except (OSError, EOFError, UnicodeDecodeError) as exc:
         raise InvalidDataSet(f"{path}:{number + 1}: cannot be read: {exc}") from exc
 
 
-def _parse(path: Path, number: int, line: str, seen: set[object]) -> _Row:
+def _parse(path: Path, number: int, line: str, known_ids: set[object]) -> _Row:
     try:
         fields = json.loads(line)
     except ValueError as exc:
@@ -254,9 +254,9 @@ def _parse(path: Path, number: int, line: str, seen: set[object]) -> _Row:
     # A line of qrels has no id of its own: several lines may belong to one query.
     if "qid" not in fields:
         key = row.key("id")
-        if key in seen:
+        if key in known_ids:
             raise row.error(f"the id {key!r} stands there twice.")
-        seen.add(key)
+        known_ids.add(key)
     return row
 
 

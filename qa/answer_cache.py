@@ -138,10 +138,10 @@ class CacheSlot:
             )
         cache.keep_only(versions)
         self._version = versions.get(self._key.collection_id, frozenset())
-        found = cache.get(self._key, self._version)
-        if found is None or _quotes_are_unchanged(found.answer):
-            return found
-        log.error("cached_answer_does_not_stand", answer_id=found.id)
+        cached = cache.get(self._key, self._version)
+        if cached is None or _quotes_are_unchanged(cached.answer):
+            return cached
+        log.error("cached_answer_does_not_stand", answer_id=cached.id)
         cache.drop(self._key)
         return None
 

@@ -225,8 +225,8 @@ class SessionQuerySet(LockableQuerySet["Session"]):
         Of saved ones, only those without a message.
         """
         oldest = timezone.now() - timedelta(minutes=settings.PKB_SESSION_MINUTES)
-        said = Message.objects.filter(session=OuterRef("pk"))
-        return self.filter(Q(is_kept=False) | ~Exists(said), last_used_at__lt=oldest)
+        messages = Message.objects.filter(session=OuterRef("pk"))
+        return self.filter(Q(is_kept=False) | ~Exists(messages), last_used_at__lt=oldest)
 
     def listed(self) -> Self:
         """Keep saved conversations, with ``first_question`` and ``question_count``."""
