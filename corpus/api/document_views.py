@@ -5,12 +5,11 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import generics, serializers
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from corpus.api.fields import QualifiedNameField, StrictCharField, TagListField, read_input
 from corpus.api.pagination import CreationPagination, OrdinalPagination
@@ -78,6 +77,7 @@ class DocumentFilter(serializers.Serializer[Any]):
 
 
 @endpoint(GET=Endpoint("list_documents", tag="Documents", summary="List documents"))
+@extend_schema_view(get=extend_schema(parameters=[DocumentFilter]))
 class DocumentsView(generics.ListAPIView[Document]):
     """List the documents, without their text."""
 
@@ -96,22 +96,17 @@ class DocumentsView(generics.ListAPIView[Document]):
         exact = {name: values[name] for name in ("status", "source") if name in values}
         return documents.filter(**exact)
 
-    @extend_schema(parameters=[DocumentFilter])
-    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        return super().get(request, *args, **kwargs)
-
 
 @endpoint(
     GET=Endpoint("get_document", tag="Documents", summary="Get a document"),
     DELETE=Endpoint("delete_document", tag="Documents", summary="Delete a document"),
 )
-class DocumentView(APIView):
+class DocumentView(generics.RetrieveAPIView[Document]):
     """Show and delete one document."""
 
-    @extend_schema(responses={200: DocumentResponse})
-    def get(self, request: Request, document_id: UUID) -> Response:
-        document = get_object_or_404(Document.objects.listed(), pk=document_id)
-        return Response(DocumentResponse(document).data)
+    queryset = Document.objects.listed()
+    serializer_class = DocumentResponse
+    lookup_url_kwarg = "document_id"
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, document_id: UUID) -> Response:
@@ -131,15 +126,13 @@ class PlainTextRenderer(BaseRenderer):
 
 
 @endpoint(GET=Endpoint("get_text", tag="Documents", summary="Get a document's text"))
-class DocumentTextView(APIView):
+class DocumentTextView(generics.RetrieveAPIView[Document]):
     """Return the stored text that all offsets refer to."""
 
+    queryset = Document.objects.only("id", "content_sha256", "raw_text")
     renderer_classes = [JSONRenderer, PlainTextRenderer]
-
-    @extend_schema(responses={200: DocumentText})
-    def get(self, request: Request, document_id: UUID) -> Response:
-        rows = Document.objects.only("id", "content_sha256", "raw_text")
-        return Response(DocumentText(get_object_or_404(rows, pk=document_id)).data)
+    serializer_class = DocumentText
+    lookup_url_kwarg = "document_id"
 
 
 @endpoint(GET=Endpoint("list_chunks", tag="Documents", summary="List a document's chunks"))
@@ -155,9 +148,9 @@ class DocumentChunksView(generics.ListAPIView[Chunk]):
 
 
 @endpoint(GET=Endpoint("get_chunk", tag="Documents", summary="Get a chunk"))
-class ChunkView(APIView):
+class ChunkView(generics.RetrieveAPIView[Chunk]):
     """Return one chunk."""
 
-    @extend_schema(responses={200: ChunkResponse})
-    def get(self, request: Request, chunk_id: UUID) -> Response:
-        return Response(ChunkResponse(get_object_or_404(Chunk.objects.shown(), pk=chunk_id)).data)
+    queryset = Chunk.objects.shown()
+    serializer_class = ChunkResponse
+    lookup_url_kwarg = "chunk_id"

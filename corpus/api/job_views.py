@@ -4,8 +4,7 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from django.db.models import QuerySet
-from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import generics, serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -214,6 +213,7 @@ class EncodeBatchView(APIView):
 
 
 @endpoint(GET=Endpoint("list_jobs", tag="Jobs", summary="List jobs"))
+@extend_schema_view(get=extend_schema(parameters=[JobFilter]))
 class JobsView(generics.ListAPIView[Job]):
     """List the jobs, newest first."""
 
@@ -229,19 +229,14 @@ class JobsView(generics.ListAPIView[Job]):
         exact = {name: values[name] for name in ("kind", "status") if name in values}
         return jobs.filter(**exact)
 
-    @extend_schema(parameters=[JobFilter])
-    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        return super().get(request, *args, **kwargs)
-
 
 @endpoint(GET=Endpoint("get_job", tag="Jobs", summary="Get a job"))
-class JobView(APIView):
+class JobView(generics.RetrieveAPIView[Job]):
     """Return one job."""
 
-    @extend_schema(responses={200: JobResponse})
-    def get(self, request: Request, job_id: UUID) -> Response:
-        job = get_object_or_404(Job.objects.select_related("collection__owner"), pk=job_id)
-        return Response(JobResponse(job).data)
+    queryset = Job.objects.select_related("collection__owner")
+    serializer_class = JobResponse
+    lookup_url_kwarg = "job_id"
 
 
 @endpoint(POST=Endpoint("retry_job", tag="Jobs", summary="Retry a job"))

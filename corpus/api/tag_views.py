@@ -2,12 +2,10 @@
 
 from typing import Any
 
-from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import generics, serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from corpus.api.pagination import NamePagination
 from corpus.catalogue import delete_tag
@@ -25,25 +23,21 @@ class TagResponse(serializers.Serializer[Any]):
 class TagsView(generics.ListAPIView[Tag]):
     """List the tags in use."""
 
+    queryset = Tag.objects.counts_by_name()
     serializer_class = TagResponse
     pagination_class = NamePagination
-
-    def get_queryset(self) -> Any:
-        return Tag.objects.counts_by_name()
 
 
 @endpoint(
     GET=Endpoint("get_tag", tag="Documents", summary="Get a tag with its counts"),
     DELETE=Endpoint("delete_tag", tag="Documents", summary="Delete a tag"),
 )
-class TagView(APIView):
+class TagView(generics.RetrieveAPIView[Tag]):
     """Show and delete one tag."""
 
-    @extend_schema(responses={200: TagResponse})
-    def get(self, request: Request, name: str) -> Response:
-        return Response(
-            TagResponse(get_object_or_404(Tag.objects.counts_by_name(), name=name)).data
-        )
+    queryset = Tag.objects.counts_by_name()
+    serializer_class = TagResponse
+    lookup_field = "name"
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, name: str) -> Response:
