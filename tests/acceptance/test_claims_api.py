@@ -2,19 +2,19 @@
 
 import json
 from hashlib import sha256
-from io import StringIO
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 from django.conf import settings
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from corpus.models import Document
 from corpus.sentences import sentence_spans
 from qa.grounding.support.verdict import PARTIAL_FROM
 from tests.support.client import Api
+from tests.support.commands import run
 from tests.support.documents import BAKERY, LIGHTHOUSE
 
 pytestmark = pytest.mark.django_db
@@ -147,22 +147,17 @@ def test_empty_collection_supports_nothing(api: Api) -> None:
     assert verify(api, BUILT).json() == {"support": "unsupported", "score": 0.0, "citations": []}
 
 
-def run(*arguments: Any) -> str:
-    out = StringIO()
-    call_command("verify_claim", *map(str, arguments), stdout=out)
-    return out.getvalue()
-
-
 def test_command_prints_verdict_and_evidence(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(LIGHTHOUSE)
-    out = run(BUILT, "--file", tmp_path / "a.txt")
+    out, _, _ = run("verify_claim", BUILT, "--file", tmp_path / "a.txt")
     assert out.startswith("supported (")
     assert f'"{BUILT}"' in out
-    assert json.loads(run(BUILT, "--text", LIGHTHOUSE, "--json"))["support"] == "supported"
+    shown, _, _ = run("verify_claim", BUILT, "--text", LIGHTHOUSE, "--json")
+    assert json.loads(shown)["support"] == "supported"
 
 
 def test_command_names_what_it_cannot_read(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="cannot be read"):
-        run(BUILT, "--file", tmp_path / "absent.txt")
+        run("verify_claim", BUILT, "--file", tmp_path / "absent.txt")
     with pytest.raises(CommandError, match="absent"):
-        run(BUILT, "--collection", "absent")
+        run("verify_claim", BUILT, "--collection", "absent")

@@ -1,12 +1,11 @@
 """Sites are kept in step by the API, the command and the library."""
 
 from collections.abc import Iterator
-from io import StringIO
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.test import Client
 
 from corpus.jobs.run import run_job_slice
@@ -14,6 +13,7 @@ from corpus.models import Collection, Document, Job
 from corpus.models import Site as KeptSite
 from corpus.sites import SiteLimits, add_site
 from tests.support.client import Api
+from tests.support.commands import run
 from tests.support.documents import BAKERY, LIGHTHOUSE
 from tests.support.site_server import Site, page, serving
 
@@ -104,9 +104,7 @@ def test_nothing_of_sites_is_there_where_nothing_may_be_fetched(
 
 
 def ingest(*arguments: str) -> str:
-    out = StringIO()
-    call_command("ingest", *arguments, stdout=out, stderr=StringIO())
-    return out.getvalue()
+    return run("ingest", *arguments)[0]
 
 
 def test_the_command_brings_a_site_in_and_keeps_it(site: Site) -> None:

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.documents import BAKERY, LIGHTHOUSE, long_text
+
 
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -13,3 +15,14 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("certificate") / "localhost.pem"
     write_certificate(path)
     return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three files that are to be mirrored, two of them in a folder below."""
+    root = tmp_path / "tree"
+    (root / "deep").mkdir(parents=True)
+    (root / "a.md").write_text(f"---\ntags: [coast]\n---\n# Bavoke\n\n{LIGHTHOUSE}\n")
+    (root / "deep" / "b.txt").write_text(BAKERY)
+    (root / "deep" / "c.txt").write_text(long_text(4))
+    return root

@@ -13,22 +13,12 @@ from corpus.embedders import get_embedder
 from corpus.errors import BackendError
 from corpus.invariants import find_violations
 from corpus.models import Chunk, Collection, Document
-from tests.support.documents import BAKERY, LIGHTHOUSE, long_text
+from tests.support.documents import BAKERY, long_text
 from tests.support.sync_tree import sync_tree
 
 pytestmark = pytest.mark.django_db
 
 Artifact = dict[str, Any]
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    root = tmp_path / "tree"
-    (root / "deep").mkdir(parents=True)
-    (root / "a.md").write_text(f"---\ntags: [coast]\n---\n# Bavoke\n\n{LIGHTHOUSE}\n")
-    (root / "deep" / "b.txt").write_text(BAKERY)
-    (root / "deep" / "c.txt").write_text(long_text(4))
-    return root
 
 
 @pytest.fixture

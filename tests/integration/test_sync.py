@@ -10,20 +10,10 @@ from corpus.errors import BackendError, OriginalChanged
 from corpus.ingestion.original_files import read_original
 from corpus.invariants import find_violations
 from corpus.models import Chunk, Collection, Document, Job
-from tests.support.documents import BAKERY, LIGHTHOUSE, long_text
+from tests.support.documents import BAKERY, LIGHTHOUSE
 from tests.support.sync_tree import sync_tree
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    root = tmp_path / "tree"
-    (root / "deep").mkdir(parents=True)
-    (root / "a.md").write_text(f"# Bavoke\n\n{LIGHTHOUSE}\n")
-    (root / "deep" / "b.txt").write_text(BAKERY)
-    (root / "deep" / "c.txt").write_text(long_text(4))
-    return root
 
 
 def outcomes(job: Job) -> dict[str, str]:
