@@ -16,6 +16,7 @@ from corpus.jobs.states import retry_job
 from corpus.models import Document, Job
 from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE
+from tests.support.jobs import run_job
 
 pytestmark = pytest.mark.django_db
 
@@ -106,8 +107,7 @@ def test_unchanged_files_count_as_done_and_force_takes_them_in_again(api: Api, r
     for force, outcome in [(False, "added"), (False, "unchanged"), (True, "replaced")]:
         job_id = encode_batch(api, root / "notes", force_reindex=force).json()["job_id"]
         job = Job.objects.get(pk=job_id)
-        run_job_slice(job.pk)
-        job.refresh_from_db()
+        run_job(job)
         assert (job.total, job.done) == (2, 2)
         assert {item.outcome for item in job.items.all()} == {outcome}
 

@@ -23,6 +23,7 @@ from corpus.models.document import SORTS
 from corpus.queue import RUN_JOB
 from tests.support.client import upload
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
+from tests.support.jobs import run_job
 from web.error_advice import find_advice, shorten
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
@@ -224,8 +225,7 @@ def test_what_the_other_collection_holds_already_is_not_moved(
     stored = ingest_text_of(create_collection("archive"))(LIGHTHOUSE, title="The same")
     bulk(client, "move", two, to="archive")
     job = Job.objects.get()
-    assert run_job_slice(job.pk)
-    job.refresh_from_db()
+    run_job(job)
     assert (job.done, job.failed) == (1, 1)
     page = client.get("/ui/library").content.decode()
     assert f'Same content as <a href="/ui/documents/{stored.document_id}">The same</a>' in page

@@ -16,6 +16,7 @@ from corpus.models import Collection, Document, Job
 from qa.models import Answer, Feedback
 from tests.support.client import upload
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
+from tests.support.jobs import run_job
 from web.views.document_pages import PAGE_CHARS
 
 pytestmark = pytest.mark.django_db
@@ -159,8 +160,7 @@ def test_a_worker_computes_a_map(client: Client, ingest: Ingest, collection: Col
     client.post("/ui/quality/map")
     client.post("/ui/quality/map")
     job = Job.objects.get(kind=Job.Kind.MAP)
-    assert run_job_slice(job.pk)
-    job.refresh_from_db()
+    run_job(job)
     assert job.status == Job.Status.SUCCEEDED
     assert len(collection.map.points) == Document.objects.get().chunk_count
 

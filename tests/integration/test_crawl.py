@@ -23,6 +23,7 @@ from corpus.models import Collection, Document, Job, JobItem, SitePage
 from corpus.models import Site as KeptSite
 from corpus.sites import SiteLimits, add_site, refresh_due_sites, refresh_site, remove_site
 from tests.support.documents import BAKERY, LIGHTHOUSE
+from tests.support.jobs import run_job
 from tests.support.site_server import Site, page, serving
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
@@ -53,9 +54,7 @@ def crawl(site: Site, path: str = "/", **limits: Any) -> Job:
 def run(job: Job) -> Job:
     # As a worker does, which has taken it out of the queue.
     ProcrastinateJob.objects.all()._raw_delete("default")
-    assert run_job_slice(job.pk)
-    job.refresh_from_db()
-    return job
+    return run_job(job)
 
 
 def stored(site: Site) -> set[str]:

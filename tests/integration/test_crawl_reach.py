@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from corpus import public_web
-from corpus.jobs.run import run_job_slice
 from corpus.models import Collection, Document, Job
 from corpus.sites import SiteLimits, add_site, refresh_site
 from tests.support.documents import LIGHTHOUSE
+from tests.support.jobs import run_job
 from tests.support.ports import was_asked
 from tests.support.site_server import Site, page, serving
 
@@ -54,9 +54,7 @@ def connected(monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, int]]:
 def crawl(url: str) -> Job:
     kept, _ = add_site(url, SiteLimits(), collection=Collection.objects.get_named("default"))
     job = refresh_site(kept.pk)
-    assert run_job_slice(job.pk)
-    job.refresh_from_db()
-    return job
+    return run_job(job)
 
 
 def test_no_link_sitemap_canonical_or_redirect_leads_out_of_the_site(

@@ -14,7 +14,6 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from corpus.ingestion.file_sync import SyncOptions
-from corpus.jobs.run import run_job_slice
 from corpus.jobs.states import retry_job
 from corpus.models import Collection, Document, Job, WatchedFolder
 from pkb.backup.export import export_to
@@ -23,6 +22,7 @@ from pkb.backup.restore import restore_from
 from tests.support.commands import run
 from tests.support.database import fingerprint
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest
+from tests.support.jobs import run_job
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("cheap_model")]
 
@@ -199,8 +199,7 @@ def test_jobs_and_folders_of_elsewhere_read_nothing_here(
     assert not WatchedFolder.objects.exists()
     retry_job(Job.objects.get(status=Job.Status.FAILED).pk)
     for job in Job.objects.all():
-        assert run_job_slice(job.pk)
-        job.refresh_from_db()
+        run_job(job)
         assert job.status == Job.Status.FAILED
         assert "outside of the folder" in job.errors[0]["reason"]
     assert not Document.objects.stored().exists()

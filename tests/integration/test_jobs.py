@@ -28,6 +28,7 @@ from corpus.jobs.states import (
 from corpus.models import Chunk, Collection, Document, Embedding, Job, JobItem
 from corpus.tasks import rescue_jobs
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, long_text
+from tests.support.jobs import run_job
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_queue")]
 
@@ -51,8 +52,7 @@ def waiting(job: Job) -> int:
 def test_a_job_runs_to_its_end(folder: Path, collection: Collection) -> None:
     job = start(folder, collection)
     assert (job.status, job.started_at, waiting(job)) == (Job.Status.QUEUED, None, 1)
-    assert run_job_slice(job.pk)
-    job.refresh_from_db()
+    run_job(job)
     assert (job.status, job.stage) == (Job.Status.SUCCEEDED, Job.Stage.ENDED)
     assert (job.total, job.done, job.failed) == (4, 4, 0)
     assert job.started_at is not None
@@ -98,8 +98,7 @@ def test_an_item_begun_three_times_is_quarantined(folder: Path, collection: Coll
     begin_job(job.pk)
     poison = job.items.order_by("pk")[0]
     job.items.filter(pk=poison.pk).update(attempts=MAX_ATTEMPTS)
-    assert run_job_slice(job.pk)
-    job.refresh_from_db()
+    run_job(job)
     poison.refresh_from_db()
     assert poison.status == JobItem.Status.QUARANTINED
     assert "3 times" in poison.reason
@@ -117,8 +116,7 @@ def test_retry_takes_up_what_failed_only(folder: Path, collection: Collection) -
     assert (retried.status, retried.done, retried.failed) == (Job.Status.QUEUED, 4, 0)
     assert waiting(job) == 1
     assert list(find_violations()) == []
-    run_job_slice(job.pk)
-    job.refresh_from_db()
+    run_job(job)
     assert (job.status, job.total, job.done) == (Job.Status.SUCCEEDED, 5, 5)
     assert list(find_violations()) == []
 
@@ -139,8 +137,7 @@ def test_a_cancelled_job_stops_between_files_and_can_be_retried(
     assert Document.objects.count() == 1
     assert list(find_violations()) == []
     retry_job(job.pk)
-    run_job_slice(job.pk)
-    job.refresh_from_db()
+    run_job(job)
     assert (job.status, job.done) == (Job.Status.SUCCEEDED, 4)
 
 
@@ -194,8 +191,7 @@ def test_a_job_that_somebody_holds_is_left_to_them(
     elsewhere.execute("SELECT pg_advisory_lock(%s)", [key])
     with job_lock(job.pk) as is_mine:
         assert not is_mine
-    assert run_job_slice(job.pk)
-    job.refresh_from_db()
+    run_job(job)
     assert job.status == Job.Status.QUEUED
 
 

@@ -10,13 +10,13 @@ import pytest
 from pydantic import SecretStr
 
 from corpus.invariants import find_violations
-from corpus.jobs.run import run_job_slice
 from corpus.models import Document, Job
 from corpus.sources.mail import imap, maildir, mbox
 from corpus.sources.source_settings import SourceSettings
 from corpus.watched.due_syncs import sync_source
 from tests.support.documents import BAKERY, LIGHTHOUSE
 from tests.support.imap_server import PASSWORD, USER, Account, serve_imap
+from tests.support.jobs import run_job
 from tests.support.mails import ANSWER, FIRST, OTHER, mail, three_mails, write_mbox
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
@@ -25,9 +25,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
 def sync(settings: Any, source: SourceSettings, **options: Any) -> Job:
     settings.PKB_SOURCES = [source]
     job = sync_source(source.name, **options)
-    assert run_job_slice(job.pk)
-    job.refresh_from_db()
-    return job
+    return run_job(job)
 
 
 def outcomes(job: Job) -> list[str]:

@@ -16,6 +16,7 @@ from corpus.sources import web_client
 from corpus.sources.paperless import Settings
 from corpus.watched.due_syncs import source_states, start_due_syncs, sync_source
 from tests.support.documents import BAKERY, LIGHTHOUSE
+from tests.support.jobs import run_job
 from tests.support.paperless import TOKEN, Paperless, serve_paperless
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
@@ -36,9 +37,7 @@ def configure(settings: Any, served: Paperless, **changed: Any) -> None:
 
 def sync(**options: Any) -> Job:
     job = sync_source("office", **options)
-    assert run_job_slice(job.pk)
-    job.refresh_from_db()
-    return job
+    return run_job(job)
 
 
 def outcomes(job: Job) -> list[str]:

@@ -23,6 +23,7 @@ from corpus.jobs.states import cancel_job, retry_job
 from corpus.models import Collection, Document, Embedding, Job
 from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of, long_text
+from tests.support.jobs import run_job
 
 pytestmark = pytest.mark.django_db
 
@@ -184,8 +185,7 @@ def test_a_failed_job_is_taken_up_by_retry(
         job = start_reembed(notes, NEW)
         assert job is not None
     job.items.update(attempts=MAX_ATTEMPTS)
-    assert run_job_slice(job.pk)
-    job.refresh_from_db()
+    run_job(job)
     assert (job.status, job.failed) == ("failed", 3)
     assert set(notes.documents.values_list("status", flat=True)) == {"completed"}
     retry_job(job.pk)

@@ -12,6 +12,7 @@ from corpus.jobs.run import begin_job, run_job_slice
 from corpus.models import Chunk, Collection, Document, Job
 from corpus.roots.shown_paths import matching, shown_path, shown_uri
 from tests.support.documents import BAKERY, LIGHTHOUSE, long_text
+from tests.support.jobs import run_job
 from tests.support.sync_tree import sync_tree
 
 pytestmark = pytest.mark.django_db
@@ -87,8 +88,7 @@ def test_the_mirrored_folder_itself_is_not_followed_as_a_link(
     reason = ("failed", "Symbolic links are not followed.")
     assert outcomes(job) == {"a.md": reason, "b.txt": reason}
     later = start_sync(collection, SyncOptions.from_json(job.arguments))
-    assert run_job_slice(later.pk)
-    later.refresh_from_db()
+    run_job(later)
     assert later.errors == [{"path": "", "reason": "There is no inside/notes."}]
     assert not Chunk.objects.exists()
 
@@ -123,8 +123,7 @@ def test_a_root_that_is_not_allowed_any_more_is_not_read(
     settings.PKB_INGEST_ROOTS = []
     assert run_job_slice(begun.pk)
     assert {outcome for outcome, _ in outcomes(begun).values()} == {"failed"}
-    assert run_job_slice(queued.pk)
-    queued.refresh_from_db()
+    run_job(queued)
     assert queued.errors == [{"path": "", "reason": "There is no notes."}]
     assert not Chunk.objects.exists()
     assert list(find_violations()) == []

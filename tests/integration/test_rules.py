@@ -13,7 +13,6 @@ from corpus.ingestion.ingest import reingest_document
 from corpus.ingestion.submission import Attributes
 from corpus.invariants import find_violations
 from corpus.jobs.kinds.edit_job import start_tagging
-from corpus.jobs.run import run_job_slice
 from corpus.models import Chunk, Collection, Document, Rule
 from corpus.rules import (
     RuleSubject,
@@ -30,6 +29,7 @@ from corpus.rules import (
 from corpus.rules.conditions import validate_rule
 from corpus.tags import change_tags
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_file, ingest_text
+from tests.support.jobs import run_job
 from tests.support.sync_tree import sync_tree
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
@@ -214,8 +214,7 @@ def test_a_rule_is_applied_to_what_is_there_by_a_job(ingest: Ingest) -> None:
     ingest(BAKERY)
     applied = rule(words="lighthouse", tags=["tower"])
     (job,) = start_tagging(applied)
-    assert run_job_slice(job.pk)
-    job.refresh_from_db()
+    run_job(job)
     assert (job.total, job.done) == (1, 1)
     assert [tags_of(each.document_id) for each in towers] == [{"tower"}, {"old", "tower"}]
     assert preview_rule(applied).changing_count == 0
