@@ -19,15 +19,15 @@ class PageErrorMiddleware(MiddlewareMixin):
         match = request.resolver_match
         if match is None or match.app_name not in _APPS_OF_PAGES:
             return None
-        told = translate_error(exception)
-        if told is None:
+        error = translate_error(exception)
+        if error is None:
             return None
         is_part = "HX-Request" in request.headers
         template = "web/parts/problem.html" if is_part else "web/problem.html"
-        shown = {"title": told.title, "detail": str(told)}
-        reply = render(request, template, shown, status=told.status)
-        if told.retry_after_s:
-            reply["Retry-After"] = str(told.retry_after_s)
+        context = {"title": error.title, "detail": str(error)}
+        reply = render(request, template, context, status=error.status)
+        if error.retry_after_s:
+            reply["Retry-After"] = str(error.retry_after_s)
         # The address of what was refused is no page to come back to.
         reply["HX-Push-Url"] = "false"
         return reply

@@ -40,16 +40,32 @@ class Tags(forms.Field):
         return normalize_tags(name for part in value or [] for name in str(part).split(","))
 
 
+class TagNames(forms.CharField):
+    """Names in one value, separated by commas; cleaned to a tuple."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(max_length=2_000, required=False, **kwargs)
+
+    def clean(self, value: Any) -> Any:
+        return normalize_tags(super().clean(value).split(","))
+
+
+class Words(forms.CharField):
+    """Words in one value, separated by commas or spaces; cleaned to a list."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(max_length=1_000, required=False, **kwargs)
+
+    def clean(self, value: Any) -> Any:
+        return super().clean(value).replace(",", " ").split()
+
+
 class CollectionField(forms.CharField):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(max_length=MAX_QUALIFIED_NAME_CHARS, required=False, **kwargs)
 
     def clean(self, value: Any) -> str:
         return super().clean(value) or DEFAULT_COLLECTION
-
-
-def _split(given: str) -> list[str]:
-    return given.replace(",", " ").split()
 
 
 class PageForm(forms.Form):
@@ -100,12 +116,12 @@ class DocumentIds(forms.Field):
 
     def clean(self, value: Any) -> list[UUID]:
         try:
-            found = [UUID(str(each)) for each in value or []]
+            ids = [UUID(str(each)) for each in value or []]
         except ValueError as exc:
             raise forms.ValidationError("This is not the ID of a document.") from exc
-        if not 1 <= len(found) <= MAX_DOCUMENTS:
+        if not 1 <= len(ids) <= MAX_DOCUMENTS:
             raise forms.ValidationError(f"Select 1 to {MAX_DOCUMENTS} documents.")
-        return found
+        return ids
 
 
 class BulkForm(PageForm):
@@ -113,23 +129,20 @@ class BulkForm(PageForm):
 
     id = DocumentIds()
     act = forms.ChoiceField(choices=[(act.value, act.value) for act in Act])
-    tags = forms.CharField(max_length=2_000, required=False)
+    tags = TagNames()
     to = forms.CharField(max_length=MAX_QUALIFIED_NAME_CHARS, required=False)
     confirmed = forms.BooleanField(required=False)
     # The list to come back to, as a query.
     back = forms.CharField(max_length=8_000, required=False)
 
-    def clean_tags(self) -> tuple[str, ...]:
-        return normalize_tags(self.cleaned_data["tags"].split(","))
-
     def clean(self) -> dict[str, Any]:
-        given = super().clean() or self.cleaned_data
-        act = given.get("act")
-        if act in {Act.TAG, Act.UNTAG} and not given.get("tags"):
+        values = super().clean() or self.cleaned_data
+        act = values.get("act")
+        if act in {Act.TAG, Act.UNTAG} and not values.get("tags"):
             self.add_error("tags", "Enter one or more tags, separated by commas.")
-        if act == Act.MOVE and not given.get("to"):
+        if act == Act.MOVE and not values.get("to"):
             self.add_error("to", "Choose the collection to move to.")
-        return given
+        return values
 
 
 class JobFilter(PageForm):
@@ -139,10 +152,7 @@ class JobFilter(PageForm):
 
 class _Target(PageForm):
     collection = CollectionField()
-    tags = forms.CharField(max_length=2_000, required=False)
-
-    def clean_tags(self) -> tuple[str, ...]:
-        return normalize_tags(self.cleaned_data["tags"].split(","))
+    tags = TagNames()
 
 
 class UploadForm(_Target):
@@ -169,10 +179,10 @@ class SiteForm(_Target):
     every_hours = forms.ChoiceField(choices=EVERY, required=False)
 
     def clean(self) -> dict[str, Any]:
-        given = super().clean() or self.cleaned_data
-        depth, pages, hours = (given.get(name) for name in ("depth", "max_pages", "every_hours"))
+        values = super().clean() or self.cleaned_data
+        depth, pages, hours = (values.get(name) for name in ("depth", "max_pages", "every_hours"))
         return {
-            **given,
+            **values,
             "depth": DEFAULT_DEPTH if depth is None else depth,
             "max_pages": pages or DEFAULT_PAGES,
             "every_hours": int(hours) if hours else None,
@@ -200,23 +210,20 @@ class CollectionForm(PageForm):
     overlap_sentences = forms.IntegerField(min_value=0, max_value=10, required=False)
 
     def clean(self) -> dict[str, Any]:
-        given = super().clean() or self.cleaned_data
+        values = super().clean() or self.cleaned_data
         names = ("strategy", "unit", "size", "overlap", "overlap_sentences")
-        chosen = {name: given.get(name) for name in names}
+        chosen = {name: values.get(name) for name in names}
         return {
-            "name": given.get("name"),
-            "description": given.get("description", ""),
-            "embedding_model": given.get("embedding_model") or None,
-            "language": given.get("language") or ENGLISH,
+            "name": values.get("name"),
+            "description": values.get("description", ""),
+            "embedding_model": values.get("embedding_model") or None,
+            "language": values.get("language") or ENGLISH,
             "chunking": {name: each for name, each in chosen.items() if each not in {None, ""}},
         }
 
 
 class TagsForm(PageForm):
-    tags = forms.CharField(max_length=2_000, required=False)
-
-    def clean_tags(self) -> tuple[str, ...]:
-        return normalize_tags(self.cleaned_data["tags"].split(","))
+    tags = TagNames()
 
 
 class SpanForm(PageForm):
@@ -261,14 +268,8 @@ class KeyForm(PageForm):
     name = forms.CharField(max_length=100)
     scope = forms.MultipleChoiceField(choices=[(each.value, each.value) for each in Scope])
     days = forms.TypedChoiceField(choices=KEY_DAYS, coerce=int, empty_value=None, required=False)
-    networks = forms.CharField(max_length=1_000, required=False)
-    collections = forms.CharField(max_length=1_000, required=False)
-
-    def clean_networks(self) -> list[str]:
-        return _split(self.cleaned_data["networks"])
-
-    def clean_collections(self) -> list[str]:
-        return _split(self.cleaned_data["collections"])
+    networks = Words()
+    collections = Words()
 
 
 class GrantForm(PageForm):

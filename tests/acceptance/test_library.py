@@ -24,7 +24,7 @@ from corpus.queue import RUN_JOB
 from tests.support.client import upload
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
 from tests.support.jobs import run_job
-from web.error_advice import find_advice, shorten
+from web.templatetags.pages import advice, short_reason
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
 
@@ -329,12 +329,12 @@ def test_a_failure_says_what_to_do(client: Client, uploads: Path) -> None:
 def test_there_is_advice_for_what_loaders_refuse(name: str, content: bytes) -> None:
     with pytest.raises(PkbError) as caught:
         load_file(content, filename=name)
-    assert find_advice(str(caught.value)) is not None
-    assert len(shorten(str(caught.value))) < 160
+    assert advice(str(caught.value)) is not None
+    assert len(short_reason(str(caught.value))) < 160
 
 
 def test_there_is_no_advice_for_what_nobody_knows() -> None:
-    assert find_advice("It was begun 3 times and the work never came to its end.") is None
+    assert advice("It was begun 3 times and the work never came to its end.") is None
 
 
 # Collections

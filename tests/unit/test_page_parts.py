@@ -8,9 +8,10 @@ import pytest
 from corpus.jobs.kinds.edit_job import Act
 from corpus.jobs.kinds.map_job import project
 from corpus.models import Chunk, Document, Job
-from web.charts import AXIS, HEIGHT, MARGIN, day_bars, place_dot
-from web.highlights import LabelledSpan, find_terms, lay_over
 from web.templatetags.pages import about, first_words, job_name, place_name, type_name
+from web.views.document_pages import LabelledSpan, lay_over
+from web.views.quality_pages import AXIS, HEIGHT, MARGIN, day_bars, place_dot
+from web.views.search_pages import find_terms
 
 
 @pytest.mark.parametrize(

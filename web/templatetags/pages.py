@@ -2,7 +2,7 @@
 
 import re
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from django import template
@@ -16,7 +16,6 @@ from corpus.loaders.registry import FORMATS
 from corpus.models import Job, JobItem, Site, WatchedFolder
 from corpus.roots.file_systems import filter_unmounted
 from corpus.roots.shown_paths import shown_path
-from web.error_advice import Advice, find_advice, shorten
 from web.rendered_text import MARKDOWN, visible_text
 from web.text_tables import WITH_TABLES
 
@@ -27,9 +26,9 @@ register = template.Library()
 HIGH_CONFIDENCE = 0.8
 MEDIUM_CONFIDENCE = 0.5
 
-MOST_AUTHORS = 3
+MAX_AUTHORS = 3
 # Of a year, and of a year and month, as documents state no more.
-LENGTHS_OF_PARTS = (4, 7)
+PARTIAL_DATE_LENGTHS = (4, 7)
 
 
 @register.filter
@@ -87,28 +86,29 @@ def ocr(document: Any) -> dict[str, list[int]] | None:
 
     A document's metadata may be anybody's.
     """
-    said = document.metadata.get(OCR)
-    if not isinstance(said, dict):
+    outcome = document.metadata.get(OCR)
+    if not isinstance(outcome, dict):
         return None
-    return {name: _numbers(said.get(name)) for name in ("pages", "unsure_pages", "unread_pages")}
-
-
-def _numbers(given: Any) -> list[int]:
-    return [each for each in given if isinstance(each, int)] if isinstance(given, list) else []
+    pages: dict[str, list[int]] = {}
+    for name in ("pages", "unsure_pages", "unread_pages"):
+        numbers: Any = outcome.get(name)
+        is_list = isinstance(numbers, list)
+        pages[name] = [each for each in numbers if isinstance(each, int)] if is_list else []
+    return pages
 
 
 # More page numbers than these tell no more.
-PAGES_TOLD = 12
+MAX_PAGE_NUMBERS = 12
 
 
 @register.filter
 def page_list(numbers: list[int]) -> str:
     """``page 3`` or ``pages 1, 2 and 9``."""
-    told = [str(number) for number in numbers[:PAGES_TOLD]]
-    if len(numbers) > PAGES_TOLD:
-        told.append(f"{len(numbers) - PAGES_TOLD} more")
-    *most, last = told
-    return f"pages {', '.join(most)} and {last}" if most else f"page {last}"
+    words = [str(number) for number in numbers[:MAX_PAGE_NUMBERS]]
+    if len(numbers) > MAX_PAGE_NUMBERS:
+        words.append(f"{len(numbers) - MAX_PAGE_NUMBERS} more")
+    *others, last = words
+    return f"pages {', '.join(others)} and {last}" if others else f"page {last}"
 
 
 @register.filter
@@ -133,23 +133,23 @@ def origin(document: Any) -> str:
 @register.filter
 def about(document: Any) -> str:
     """Return the known authors, dates and languages of a document."""
-    stated = document.metadata
-    authors = stated.get("author", "")
+    metadata = document.metadata
+    authors = metadata.get("author", "")
     names = [name for name in (authors if isinstance(authors, list) else [authors]) if name]
-    by = ", ".join(map(str, names[:MOST_AUTHORS])) + " and others" * (len(names) > MOST_AUTHORS)
-    written = str(stated.get("created", ""))
-    if document.user_created_at and len(written) not in LENGTHS_OF_PARTS:
+    by = ", ".join(map(str, names[:MAX_AUTHORS])) + " and others" * (len(names) > MAX_AUTHORS)
+    written = str(metadata.get("created", ""))
+    if document.user_created_at and len(written) not in PARTIAL_DATE_LENGTHS:
         written = date_format(document.user_created_at, "j M Y")
-    elif len(written) not in LENGTHS_OF_PARTS:
+    elif len(written) not in PARTIAL_DATE_LENGTHS:
         written = ""
-    language = LANG_INFO.get(str(stated.get("language", "")), {}).get("name", "")
+    language = LANG_INFO.get(str(metadata.get("language", "")), {}).get("name", "")
     return " · ".join(filter(None, [f"by {by}" if by else "", written, language]))
 
 
 @register.filter
-def day(stated: str) -> str:
+def day(date_text: str) -> str:
     """``4 Mar 2024``, ``Mar 2024`` or ``2024``: a day, month or year as people say it."""
-    numbers = [int(part) for part in stated.split("-")]
+    numbers = [int(part) for part in date_text.split("-")]
     form = ("Y", "M Y", "j M Y")[len(numbers) - 1]
     return date_format(date(*[*numbers, 1, 1][:3]), form)
 
@@ -202,14 +202,6 @@ _EDITS = {
 }
 
 
-def _edit_name(job: Job) -> str:
-    """Describe an action on selected documents."""
-    said = job.arguments
-    what = f"{job.total} document{'' if job.total == 1 else 's'}"
-    named = _EDITS[Act(said["act"])]
-    return named.format(what=what, tags=", ".join(said["tags"]), to=said["collection"])
-
-
 STATES = {
     "pending": "queued",
     "processing": "processing",
@@ -234,37 +226,70 @@ def state_name(state: str) -> str:
     return STATES.get(state, state).capitalize()
 
 
+class Advice(NamedTuple):
+    """Advice to show; ``names_formats`` also links the list of supported formats."""
+
+    text: str
+    names_formats: bool = False
+
+
+# Words of a reason, and what helps then; the first that fits.
+_ADVICE = (
+    ("is not supported", Advice("Save it in another format.", names_formats=True)),
+    ("password", Advice("Save a copy without its password, and upload that.")),
+    ("OCR is off", Advice("Have its text recognized (OCR), and upload the result.")),
+    (
+        "OCR found no text",
+        Advice("If there is some, scan it again: upright, sharp, 200 to 300 dpi."),
+    ),
+    ("damaged", Advice("Open it where it was made, save it anew, and upload that.")),
+    ("well-formed", Advice("Open it where it was made, save it anew, and upload that.")),
+    ("NUL bytes", Advice("Give it the ending of what it really is.", names_formats=True)),
+    ("holds no text", Advice("There is nothing in it to search; delete it here.")),
+    ("The file is empty", Advice("There is nothing in it to search; delete it here.")),
+    ("pixels", Advice("Save it smaller: 300 dpi are enough.")),
+    ("are allowed", Advice("Cut it into smaller files.")),
+    ("reading it", Advice("Save it anew, or cut it into smaller files.")),
+    ("embed", Advice("Retry when the model answers again.")),
+)
+
+
+# Behind it stands the whole list of formats, which the pages have behind a link.
+_LIST = ". Supported are: "
+
+
 @register.filter
 def short_reason(reason: str) -> str:
-    """Why something failed, in one or two lines."""
-    return shorten(reason)
+    """Return why something failed, without the list of all formats."""
+    first, separator, _ = reason.partition(_LIST)
+    return f"{first}." if separator else reason
 
 
 @register.filter
 def advice(reason: str) -> Advice | None:
-    """Return the advice for a failure."""
-    return find_advice(reason)
+    """Return what to do about a failure; None where nothing is known that would help."""
+    return next((each for words, each in _ADVICE if words in reason), None)
 
 
 @register.filter
 def job_name(job: Job) -> str:
     """Describe what a job does."""
+    arguments = job.arguments
     if job.kind == Job.Kind.SYNC:
-        return _sync_name(job.arguments)
+        paths = arguments.get("paths", [])
+        if arguments.get("source") == "upload":
+            is_single = len(paths) == 1
+            return f"Upload {paths[0].rsplit('/', 1)[-1] if is_single else f'{len(paths)} files'}"
+        return f"Sync {', '.join(map(shown_path, paths))}"
     if job.kind == Job.Kind.EDIT:
-        return _edit_name(job)
+        what = f"{job.total} document{'' if job.total == 1 else 's'}"
+        tags = ", ".join(arguments["tags"])
+        template = _EDITS[Act(arguments["act"])]
+        return template.format(what=what, tags=tags, to=arguments["collection"])
     if job.kind == Job.Kind.CRAWL:
-        return f"Import {job.arguments['address']}"
-    named = _KINDS.get(Job.Kind(job.kind), str(job.kind))
-    return named.format(source=job.arguments.get("source", ""))
-
-
-def _sync_name(said: dict[str, Any]) -> str:
-    paths = said.get("paths", [])
-    if said.get("source") == "upload":
-        names = [path.rsplit("/", 1)[-1] for path in paths]
-        return f"Upload {names[0]}" if len(names) == 1 else f"Upload {len(names)} files"
-    return f"Sync {', '.join(map(shown_path, paths))}"
+        return f"Import {arguments['address']}"
+    template = _KINDS.get(Job.Kind(job.kind), str(job.kind))
+    return template.format(source=arguments.get("source", ""))
 
 
 @register.filter

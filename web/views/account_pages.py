@@ -71,20 +71,20 @@ class ChangePassword(PasswordChangeView):
 def keys(request: HttpRequest) -> HttpResponse:
     """One's own keys; a new one is shown this once."""
     user = _find_user()
-    shown: dict[str, Any] = {}
+    context: dict[str, Any] = {}
     if request.method == "POST":
-        given = KeyForm.read(request.POST)
-        shown["made"], shown["key"] = create_key(
+        fields = KeyForm.read(request.POST)
+        context["made"], context["key"] = create_key(
             user,
-            name=given["name"],
-            scopes=given["scope"],
-            days=given["days"],
-            networks=given["networks"],
-            collections=given["collections"],
+            name=fields["name"],
+            scopes=fields["scope"],
+            days=fields["days"],
+            networks=fields["networks"],
+            collections=fields["collections"],
         )
-    shown["keys"] = ApiKey.objects.filter(user=user)
-    shown["scopes"] = sorted(scopes_of(user), reverse=True)
-    return render(request, "web/keys.html", {**shown, "user": user, "days": KEY_DAYS})
+    context["keys"] = ApiKey.objects.filter(user=user)
+    context["scopes"] = sorted(scopes_of(user), reverse=True)
+    return render(request, "web/keys.html", {**context, "user": user, "days": KEY_DAYS})
 
 
 @endpoint(POST=Endpoint(scope=Scope.READ))

@@ -25,14 +25,14 @@ RECENT_DOCUMENTS = 4
 def ask(request: HttpRequest) -> HttpResponse:
     """Show the page for questions; the answers come from /chat and /ask-selected."""
     recent = Document.objects.listed().stored().order_by("-ingested_at")[:RECENT_DOCUMENTS]
-    shown = composer(request, collection=_first_asked(recent))
-    collection = Collection.objects.find(shown["given"]["collection"])
-    shown |= {
+    context = composer(request, collection=_first_asked(recent))
+    collection = Collection.objects.find(context["fields"]["collection"])
+    context |= {
         "recent": recent,
         "examples": suggest_questions(collection, count=EXAMPLES) if collection else [],
         "chats": Session.objects.listed().order_by("-last_used_at", "pk")[:RECENT_CHATS],
     }
-    return render(request, "web/ask.html", shown)
+    return render(request, "web/ask.html", context)
 
 
 def _first_asked(recent: Iterable[Document]) -> str:
@@ -45,11 +45,11 @@ def _first_asked(recent: Iterable[Document]) -> str:
 
 def composer(request: HttpRequest, *, collection: str = "") -> dict[str, Any]:
     """Return the context of the question form; a collection in the URL goes first."""
-    given = SearchForm.read(request.GET)
+    fields = SearchForm.read(request.GET)
     if collection and "collection" not in request.GET:
-        given["collection"] = collection
+        fields["collection"] = collection
     return {
-        "given": given,
+        "fields": fields,
         "collections": Collection.objects.with_counts().select_related("owner"),
         "tags": Tag.objects.names_in_use(),
     }
@@ -59,14 +59,14 @@ def composer(request: HttpRequest, *, collection: str = "") -> dict[str, Any]:
 @one_snapshot()
 def passage(request: HttpRequest, document_id: UUID) -> HttpResponse:
     """A passage in its document, for the panel beside an answer."""
-    given = SpanForm.read(request.GET)
+    fields = SpanForm.read(request.GET)
     document = find_document(document_id)
-    start, end = given["start"] or 0, given["end"] or 1
+    start, end = fields["start"] or 0, fields["end"] or 1
     end = max(end, start + 1)
     reading = read_around(document, start=start, end=end)
-    shown = {
+    context = {
         "document": document,
         "reading": reading,
-        "is_stale": bool(given["sha"]) and given["sha"] != document.content_sha256,
+        "is_stale": bool(fields["sha"]) and fields["sha"] != document.content_sha256,
     }
-    return render(request, "web/parts/passage.html", shown)
+    return render(request, "web/parts/passage.html", context)

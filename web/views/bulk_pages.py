@@ -21,25 +21,26 @@ TITLES_SHOWN = 20
 @require_POST
 def bulk(request: HttpRequest) -> HttpResponse:
     """Do it, or ask first: a deletion is to be confirmed."""
-    given = BulkForm.read(request.POST)
-    act = Act(given["act"])
-    if act == Act.DELETE and not given["confirmed"]:
-        return render(request, "web/delete_documents.html", _deletion(given))
-    jobs = start_edit(given["id"], act, tags=given["tags"], collection=given["to"])
+    fields = BulkForm.read(request.POST)
+    act = Act(fields["act"])
+    if act == Act.DELETE and not fields["confirmed"]:
+        return _confirm_deletion(request, fields)
+    jobs = start_edit(fields["id"], act, tags=fields["tags"], collection=fields["to"])
     if act in QUICK:
         run_jobs_now(jobs)
-    return redirect(f"{reverse('web:library')}?{QueryDict(given['back']).urlencode()}")
+    return redirect(f"{reverse('web:library')}?{QueryDict(fields['back']).urlencode()}")
 
 
-def _deletion(given: dict[str, Any]) -> dict[str, Any]:
-    documents = Document.objects.listed().filter(pk__in=given["id"]).order_by("title", "pk")
-    citations = models.Citation.objects.filter(document__in=given["id"])
-    found = list(documents)
-    return {
-        "documents": found,
-        "shown": found[:TITLES_SHOWN],
-        "chunk_count": sum(document.chunk_count for document in found),
+def _confirm_deletion(request: HttpRequest, fields: dict[str, Any]) -> HttpResponse:
+    rows = Document.objects.listed().filter(pk__in=fields["id"]).order_by("title", "pk")
+    documents = list(rows)
+    citations = models.Citation.objects.filter(document__in=fields["id"])
+    context = {
+        "documents": documents,
+        "shown": documents[:TITLES_SHOWN],
+        "chunk_count": sum(document.chunk_count for document in documents),
         "quote_count": citations.count(),
         "answer_count": citations.values("answer").distinct().count(),
-        "back": QueryDict(given["back"]).urlencode(),
+        "back": QueryDict(fields["back"]).urlencode(),
     }
+    return render(request, "web/delete_documents.html", context)

@@ -29,12 +29,12 @@ MAX_TURNS = 100
 @require_safe
 def chats(request: HttpRequest) -> HttpResponse:
     """The conversations that are kept, the last used first."""
-    given = ChatsFilter.read(request.GET)
+    fields = ChatsFilter.read(request.GET)
     rows = Session.objects.listed().order_by("-last_used_at", "pk")
-    if given["q"]:
-        rows = rows.mentioning(given["q"])
-    page = Paginator(rows, PAGE_SIZE).get_page(given["page"])
-    return render(request, "web/chats.html", {"given": given, "chats": page})
+    if fields["q"]:
+        rows = rows.mentioning(fields["q"])
+    page = Paginator(rows, PAGE_SIZE).get_page(fields["page"])
+    return render(request, "web/chats.html", {"fields": fields, "chats": page})
 
 
 @ensure_csrf_cookie
@@ -45,13 +45,13 @@ def chat(request: HttpRequest, session_id: UUID) -> HttpResponse:
     rows = models.Answer.objects.of_session(session).shown().select_related("collection__owner")
     answers = list(rows.reverse()[:MAX_TURNS])[::-1]
     last = answers[-1].collection.qualified_name if answers else ""
-    shown = {
+    context = {
         **composer(request, collection=last),
         "chat": session,
         "turns": read_turns(stored_answer_records(answers)),
         "left_out_count": max(session.question_count - len(answers), 0),  # type: ignore[attr-defined]
     }
-    return render(request, "web/ask.html", shown)
+    return render(request, "web/ask.html", context)
 
 
 @require_safe

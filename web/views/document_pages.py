@@ -1,6 +1,9 @@
 """The page of a document: a window of its text with the chunks in it, and what is done to it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -23,7 +26,6 @@ from corpus.tags import change_tags
 from qa import models
 from web.answer_presenter import OCR_UNSURE, render_block
 from web.forms import SpanForm, TagsForm
-from web.highlights import LabelledSpan, lay_over
 from web.rendered_text import Mark
 
 # Characters that a page shows at once: more than most documents have.
@@ -35,7 +37,7 @@ PANEL_CHARS = 6_000
 LINE_CHARS = 2_000
 
 # Fewer headings than these are no outline; of more, a list beside the text is no help.
-LEAST_HEADINGS = 2
+MIN_HEADINGS = 2
 MAX_HEADINGS = 300
 
 
@@ -98,14 +100,57 @@ class HeadingLink:
 
 def headings_of(outline: Outline) -> list[HeadingLink]:
     """Return the headings of a document that lead somewhere, as many as people read."""
-    shown = [each for each in outline.headings if each.level < LINE_LEVEL][:MAX_HEADINGS]
-    if len(shown) < LEAST_HEADINGS:
+    headings = [each for each in outline.headings if each.level < LINE_LEVEL][:MAX_HEADINGS]
+    if len(headings) < MIN_HEADINGS:
         return []
-    top = min(each.level for each in shown)
+    top = min(each.level for each in headings)
     return [
         HeadingLink(each.text, each.level - top, each.start, each.end, outline.page_at(each.start))
-        for each in shown
+        for each in headings
     ]
+
+
+class LabelledSpan(NamedTuple):
+    """Characters ``start:end`` of a document; ``label`` tells spans apart."""
+
+    start: int
+    end: int
+    label: int
+
+
+class Stretch(NamedTuple):
+    """Characters ``start:end`` that the same spans cover.
+
+    Attributes:
+        labels: Of the spans that cover it, in order.
+        begins: Of the spans that begin with it.
+    """
+
+    start: int
+    end: int
+    labels: tuple[int, ...]
+    begins: tuple[int, ...]
+
+    @property
+    def tint(self) -> str:
+        """Neighbours differ; what several spans share is told apart too."""
+        return "shared" if len(self.labels) > 1 else ("even", "odd")[self.labels[0] % 2]
+
+
+def lay_over(spans: Sequence[LabelledSpan], *, start: int, end: int) -> list[Stretch]:
+    """Cut what spans cover of characters ``start:end`` wherever a span begins or ends."""
+    ends = {place for span in spans for place in (span.start, span.end)}
+    cuts = sorted({min(max(place, start), end) for place in ends})
+    laid = (
+        Stretch(
+            first,
+            last,
+            labels=tuple(span.label for span in spans if span.start <= first < span.end),
+            begins=tuple(span.label for span in spans if span.start == first),
+        )
+        for first, last in pairwise(cuts)
+    )
+    return [stretch for stretch in laid if stretch.labels]
 
 
 def read_outline(document: Document) -> Outline:
@@ -192,23 +237,23 @@ def slice_text(document: Document, start: int, end: int) -> str:
 @one_snapshot()
 def document(request: HttpRequest, document_id: UUID) -> HttpResponse:
     """A document's text, its chunks laid over it."""
-    given = SpanForm.read(request.GET)
-    found = find_document(document_id)
-    start, end = given["start"], given["end"]
+    fields = SpanForm.read(request.GET)
+    row = find_document(document_id)
+    start, end = fields["start"], fields["end"]
     marked = (start, end) if start is not None and end is not None and end > start else None
     first = (start or 0) if marked is None else marked[0] - marked[0] % PAGE_CHARS
-    outline = read_outline(found)
+    outline = read_outline(row)
     size = min(max(PAGE_CHARS, marked[1] - first), 2 * PAGE_CHARS) if marked else PAGE_CHARS
     page_number = outline.page_at(marked[0] if marked else first)
-    shown = {
-        "document": found,
-        "reading": read_window(found, start=first, size=size, marked=marked),
+    context = {
+        "document": row,
+        "reading": read_window(row, start=first, size=size, marked=marked),
         "headings": headings_of(outline),
         "span": urlencode({"start": marked[0], "end": marked[1]}) if marked else "",
-        "page_number": page_number if has_pages(found) else None,
-        "is_stale": bool(given["sha"]) and given["sha"] != found.content_sha256,
+        "page_number": page_number if has_pages(row) else None,
+        "is_stale": bool(fields["sha"]) and fields["sha"] != row.content_sha256,
     }
-    return render(request, "web/document.html", shown)
+    return render(request, "web/document.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -217,15 +262,15 @@ def delete(request: HttpRequest, document_id: UUID) -> HttpResponse:
     if request.method == "POST":
         delete_document(document_id)
         return redirect("web:library")
-    found = find_document(document_id)
-    citations = models.Citation.objects.filter(document=found)
-    shown = {
-        "document": found,
-        "vector_count": found.chunks.filter(embeddings__isnull=False).count(),
+    row = find_document(document_id)
+    citations = models.Citation.objects.filter(document=row)
+    context = {
+        "document": row,
+        "vector_count": row.chunks.filter(embeddings__isnull=False).count(),
         "quote_count": citations.count(),
         "answer_count": citations.values("answer").distinct().count(),
     }
-    return render(request, "web/delete_document.html", shown)
+    return render(request, "web/delete_document.html", context)
 
 
 @require_POST

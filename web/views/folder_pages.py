@@ -18,21 +18,21 @@ from web.forms import FolderForm
 @require_POST
 def sync_folder(request: HttpRequest) -> HttpResponse:
     """Begin to mirror a folder of the server."""
-    given = FolderForm.read(request.POST)
-    folder = _find(given["content_path"])
+    fields = FolderForm.read(request.POST)
+    folder = _find(fields["content_path"])
     options = SyncOptions(
-        paths=(str(folder.path),), root=str(folder.root), mirror=True, tags=given["tags"]
+        paths=(str(folder.path),), root=str(folder.root), mirror=True, tags=fields["tags"]
     )
-    job = start_sync(get_or_create_collection(given["collection"]), options)
+    job = start_sync(get_or_create_collection(fields["collection"]), options)
     return redirect("web:job", job.pk)
 
 
 @require_POST
 def watch_folder(request: HttpRequest) -> HttpResponse:
     """Have a folder of the server mirrored whenever it changes."""
-    given = FolderForm.read(request.POST)
-    collection = get_or_create_collection(given["collection"])
-    begin_watching(_find(given["content_path"]), collection=collection)
+    fields = FolderForm.read(request.POST)
+    collection = get_or_create_collection(fields["collection"])
+    begin_watching(_find(fields["content_path"]), collection=collection)
     return redirect("web:library")
 
 
@@ -55,6 +55,6 @@ def sync_source(request: HttpRequest, name: str) -> HttpResponse:
     return redirect("web:job", begin_sync(name).pk)
 
 
-def _find(given: str) -> AllowedPath:
+def _find(fields: str) -> AllowedPath:
     # The page offers the roots by their names.
-    return find_root(given) or find_allowed(given, folder=True)
+    return find_root(fields) or find_allowed(fields, folder=True)

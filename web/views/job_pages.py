@@ -18,29 +18,29 @@ ITEMS_SHOWN = 200
 @require_safe
 def jobs(request: HttpRequest) -> HttpResponse:
     """Background work, newest first."""
-    given = JobFilter.read(request.GET)
+    fields = JobFilter.read(request.GET)
     rows = Job.objects.select_related("collection__owner")
-    if given["status"]:
-        rows = rows.filter(status=given["status"])
-    page = Paginator(rows, PAGE_SIZE).get_page(given["page"])
-    shown = {
-        "given": given,
+    if fields["status"]:
+        rows = rows.filter(status=fields["status"])
+    page = Paginator(rows, PAGE_SIZE).get_page(fields["page"])
+    context = {
+        "fields": fields,
         "statuses": Job.Status.choices,
         "jobs": page,
         "is_working": any(job.is_unfinished for job in page),
     }
-    return render(request, "web/jobs.html", shown)
+    return render(request, "web/jobs.html", context)
 
 
 @require_safe
 def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
     """One job with its files."""
-    found = Job.objects.select_related("collection__owner").filter(pk=job_id).first()
-    if found is None:
+    row = Job.objects.select_related("collection__owner").filter(pk=job_id).first()
+    if row is None:
         raise JobNotFound(f"There is no job {job_id}.")
-    items = list(found.items.troubled_first()[:ITEMS_SHOWN])
+    items = list(row.items.troubled_first()[:ITEMS_SHOWN])
     name_documents(items)
-    return render(request, "web/job.html", {"job": found, "items": items})
+    return render(request, "web/job.html", {"job": row, "items": items})
 
 
 @require_POST

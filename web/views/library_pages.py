@@ -59,28 +59,28 @@ class Column(NamedTuple):
 @require_safe
 def library(request: HttpRequest) -> HttpResponse:
     """The documents, what is being processed, and the ways to bring more."""
-    given = LibraryFilter.read(request.GET)
-    documents = filtered(given)
-    sort = given["sort"] or NEWEST_FIRST
+    fields = LibraryFilter.read(request.GET)
+    documents = filtered(fields)
+    sort = fields["sort"] or NEWEST_FIRST
     page = documents.page(
         sort=sort.removeprefix("-"),
         descending=sort.startswith("-"),
         size=PAGE_SIZE,
-        after=given["after"],
-        before=given["before"],
+        after=fields["after"],
+        before=fields["before"],
     )
     jobs = read_work(request)
     collections = Collection.objects.select_related("owner")
     watched = list(WatchedFolder.objects.select_related("collection__owner", "job"))
-    shown = {
-        "given": given,
+    context = {
+        "fields": fields,
         "sort": sort,
         "columns": columns(sort),
         "types": [(name, known.name) for name, known in FORMATS.items()],
         "statuses": Document.Status.choices,
         "collections": collections.with_counts(),
         "into": collections.writable() or [DEFAULT_COLLECTION],
-        "chosen": find_chosen(given["collection"]),
+        "chosen": find_chosen(fields["collection"]),
         "tags": Tag.objects.names_in_use(),
         "page": page,
         "count": documents.count_up_to_limit(),
@@ -96,7 +96,7 @@ def library(request: HttpRequest) -> HttpResponse:
         **addresses(),
         "new_collection": new_collection_choices(),
     }
-    return render(request, "web/library.html", shown)
+    return render(request, "web/library.html", context)
 
 
 def find_chosen(address: str) -> Collection | None:
@@ -114,15 +114,15 @@ def addresses() -> dict[str, Any]:
     }
 
 
-def filtered(given: dict[str, Any]) -> DocumentQuerySet:
+def filtered(fields: dict[str, Any]) -> DocumentQuerySet:
     """Return the documents that a filter of the library lets through."""
-    documents = Document.objects.listed().tagged(given["tag"])
+    documents = Document.objects.listed().tagged(fields["tag"])
     names = {"type": "media_type", "status": "status"}
-    exact = {field: given[name] for name, field in names.items() if given[name]}
-    if given["collection"]:
-        exact["collection"] = Collection.objects.find(given["collection"])
+    exact = {field: fields[name] for name, field in names.items() if fields[name]}
+    if fields["collection"]:
+        exact["collection"] = Collection.objects.find(fields["collection"])
     documents = documents.filter(**exact)
-    return documents.mentioning(given["q"]) if given["q"] else documents
+    return documents.mentioning(fields["q"]) if fields["q"] else documents
 
 
 def columns(sort: str) -> list[Column]:
@@ -187,9 +187,9 @@ def formats(request: HttpRequest) -> HttpResponse:
 @require_POST
 def upload(request: HttpRequest) -> HttpResponse:
     """Keep files, and begin to take them in."""
-    given = UploadForm.read(request.POST)
-    collection = get_or_create_collection(given["collection"])
-    job = start_upload(request.FILES.getlist("file"), collection=collection, tags=given["tags"])
+    fields = UploadForm.read(request.POST)
+    collection = get_or_create_collection(fields["collection"])
+    job = start_upload(request.FILES.getlist("file"), collection=collection, tags=fields["tags"])
     if request.headers.get("Accept") == "application/json":
         return JsonResponse({"job_id": str(job.pk)}, status=202)
     return redirect("web:library")
@@ -199,10 +199,10 @@ def upload(request: HttpRequest) -> HttpResponse:
 @require_POST
 def paste(request: HttpRequest) -> HttpResponse:
     """Take in a text at once, and show it."""
-    given = PasteForm.read(request.POST)
-    attributes = Attributes(source="note", title=given["title"], tags=given["tags"])
-    collection = get_or_create_collection(given["collection"])
-    submission = Submission(given["text"], attributes, IngestOptions(apply_routing=True))
+    fields = PasteForm.read(request.POST)
+    attributes = Attributes(source="note", title=fields["title"], tags=fields["tags"])
+    collection = get_or_create_collection(fields["collection"])
+    submission = Submission(fields["text"], attributes, IngestOptions(apply_routing=True))
     stored = ingest_submission(submission, collection=collection)
     return redirect("web:document", stored.document_id)
 

@@ -112,15 +112,15 @@ def _read(document: Document, spans: Sequence[tuple[int, int]]) -> str:
 @require_safe
 def page(request: HttpRequest, document_id: UUID, number: int) -> HttpResponse:
     """A page of a PDF or an image, and beside it the document's headings."""
-    given = SpanForm.read(request.GET)
-    asked = {"start": given["start"] or 0, "end": given["end"] or 0}
+    fields = SpanForm.read(request.GET)
+    asked = {"start": fields["start"] or 0, "end": fields["end"] or 0}
     # Drawing takes its time: what it needs is read before.
     with one_snapshot():
-        found = find_document(document_id)
-        if not has_pages(found):
+        row = find_document(document_id)
+        if not has_pages(row):
             raise PageNotFound("Only PDFs and images have page images.")
-        outline = read_outline(found)
-        sought = read_sought(found, number, outline=outline, **asked)
-    sheet = read_sheet(found, number, sought, outline=outline, **asked)
-    shown = {"document": found, "sheet": sheet, "headings": headings_of(outline)}
-    return render(request, "web/page.html", shown)
+        outline = read_outline(row)
+        sought = read_sought(row, number, outline=outline, **asked)
+    sheet = read_sheet(row, number, sought, outline=outline, **asked)
+    context = {"document": row, "sheet": sheet, "headings": headings_of(outline)}
+    return render(request, "web/page.html", context)

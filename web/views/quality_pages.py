@@ -1,7 +1,9 @@
 """The page of quality: what people said by day, evaluations, and the map of a collection."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime, timedelta
+from typing import NamedTuple
 
 from django.db.models import Count, Q
 from django.db.models.functions import TruncDate
@@ -17,8 +19,67 @@ from corpus.models import Chunk, Collection, CollectionMap, Document, Job
 from evaluation.reports import latest_results
 from qa import models
 from qa.models import Feedback
-from web.charts import AXIS, BARS_HEIGHT, HEIGHT, HUES, WIDTH, DayBar, Dot, day_bars, place_dot
 from web.forms import MapForm
+
+# Colours of the stylesheet, and pixels of the drawing.
+HUES = 8
+WIDTH = 640
+HEIGHT = 400
+MARGIN = 12
+
+
+class Dot(NamedTuple):
+    """A place on a map: pixels from its upper left corner; ``hue`` is one of ``HUES``."""
+
+    x: float
+    y: float
+    hue: int
+
+
+class DayBar(NamedTuple):
+    """The ratings of one day: bars up from the axis, and down from it, in pixels."""
+
+    day: date
+    up: int
+    down: int
+    x: float
+    width: float
+    up_top: float
+    up_height: float
+    down_height: float
+
+
+# Pixels: the axis stands in the middle, likes above it and dislikes below.
+BARS_HEIGHT = 140
+AXIS = 70
+
+
+def place_dot(x: float, y: float, *, hue: int) -> Dot:
+    """Place coordinates in [0, 1] on the map; y grows upwards."""
+    return Dot(
+        round(MARGIN + x * (WIDTH - 2 * MARGIN), 1),
+        round(HEIGHT - MARGIN - y * (HEIGHT - 2 * MARGIN), 1),
+        hue % HUES,
+    )
+
+
+def day_bars(counts: Sequence[tuple[date, int, int]], *, last: date, days: int) -> list[DayBar]:
+    """Draw the ratings (day, up, down) of the days that end with ``last``; quiet days are empty."""
+    known = {day: (up, down) for day, up, down in counts}
+    highest = max([1, *(max(pair) for pair in known.values())])
+    step = WIDTH / days
+    room = AXIS - MARGIN
+    bars = []
+    for number in range(days):
+        day = last - timedelta(days=days - 1 - number)
+        up, down = known.get(day, (0, 0))
+        # Seven tenths of a day's room are bar, the rest parts it from its neighbours.
+        place = round(number * step + step * 0.15, 1)
+        height, depth = round(up / highest * room, 1), round(down / highest * room, 1)
+        width = round(step * 0.7, 1)
+        bars.append(DayBar(day, up, down, place, width, round(AXIS - height, 1), height, depth))
+    return bars
+
 
 # As many bars as the chart has room for.
 DAYS = 30
@@ -80,10 +141,10 @@ class DrawnMap:
 
 def read_map(collection: Collection) -> DrawnMap | None:
     """Return the map as it was last computed, without what was deleted since; None for none."""
-    kept = CollectionMap.objects.filter(collection=collection).first()
-    if kept is None:
+    row = CollectionMap.objects.filter(collection=collection).first()
+    if row is None:
         return None
-    places = {point["chunk_id"]: (point["x"], point["y"]) for point in kept.points}
+    places = {point["chunk_id"]: (point["x"], point["y"]) for point in row.points}
     rows = Chunk.objects.filter(pk__in=places).select_related("document")
     chunks = list(
         rows.only(
@@ -106,7 +167,7 @@ def read_map(collection: Collection) -> DrawnMap | None:
     ]
     # Colours that people tell apart are few; they go to the documents with most dots.
     legend = list(enumerate(by_size[:HUES]))
-    return DrawnMap(plotted, legend, kept.variance_share, kept.computed_at)
+    return DrawnMap(plotted, legend, row.variance_share, row.computed_at)
 
 
 UNANSWERED_SHOWN = 12
@@ -118,8 +179,8 @@ def quality(request: HttpRequest) -> HttpResponse:
     collection = Collection.objects.get_named(MapForm.read(request.GET)["collection"])
     maps = Job.objects.unfinished().filter(kind=Job.Kind.MAP, collection=collection)
     rows = models.Answer.objects.unanswered().filter(collection=collection).by_question()
-    shown = {
-        "given": {"collection": collection.qualified_name},
+    context = {
+        "fields": {"collection": collection.qualified_name},
         "collections": Collection.objects.with_counts().select_related("owner"),
         "unanswered": rows[:UNANSWERED_SHOWN],
         "map": read_map(collection),
@@ -131,14 +192,14 @@ def quality(request: HttpRequest) -> HttpResponse:
         "width": WIDTH,
         "height": HEIGHT,
     }
-    return render(request, "web/quality.html", shown)
+    return render(request, "web/quality.html", context)
 
 
 @require_safe
 def plot(request: HttpRequest, dataset: str, name: str) -> HttpResponse:
     """A plot of a data set's last evaluation."""
     plots = {
-        (kept.result.dataset, path.name): path for kept in latest_results() for path in kept.plots
+        (each.result.dataset, path.name): path for each in latest_results() for path in each.plots
     }
     if (dataset, name) not in plots:
         raise NotFound(f"There is no plot {name} of {dataset}.")

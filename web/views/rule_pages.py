@@ -40,20 +40,20 @@ def rules(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def rule(request: HttpRequest, rule_id: UUID | None = None) -> HttpResponse:
     """A rule, or a new one: to be changed, tried on what is there, kept and applied."""
-    kept = find_rule(rule_id) if rule_id else None
+    saved = find_rule(rule_id) if rule_id else None
     if request.method != "POST":
-        said = {field: getattr(kept, field) for field in FIELDS} if kept else {}
-        trial = preview_rule(kept) if kept else None
-        return _show(request, kept, said, trial=trial)
-    given = RuleForm.read(request.POST)
-    act = given.pop("act")
+        values = {field: getattr(saved, field) for field in FIELDS} if saved else {}
+        trial = preview_rule(saved) if saved else None
+        return _show(request, saved, values, trial=trial)
+    fields = RuleForm.read(request.POST)
+    act = fields.pop("act")
     try:
         if act == "try":
-            said = validate_rule({**given, "name": given["name"] or "trial"})
-            return _show(request, kept, given, trial=preview_rule(Rule(**said)))
-        saved = change_rule(kept.pk, given) if kept else add_rule(given)
+            values = validate_rule({**fields, "name": fields["name"] or "trial"})
+            return _show(request, saved, fields, trial=preview_rule(Rule(**values)))
+        saved = change_rule(saved.pk, fields) if saved else add_rule(fields)
     except (InvalidInput, CollectionNotFound, RuleExists) as exc:
-        return _show(request, kept, given, problem=exc)
+        return _show(request, saved, fields, problem=exc)
     jobs = start_tagging(saved) if act == "apply" else []
     run_jobs_now(jobs)
     return redirect("web:job", jobs[0].pk) if len(jobs) == 1 else redirect("web:rules")
@@ -61,22 +61,22 @@ def rule(request: HttpRequest, rule_id: UUID | None = None) -> HttpResponse:
 
 def _show(
     request: HttpRequest,
-    kept: Rule | None,
-    said: dict[str, Any],
+    saved: Rule | None,
+    values: dict[str, Any],
     *,
     trial: Any = None,
     problem: InvalidInput | CollectionNotFound | RuleExists | None = None,
 ) -> HttpResponse:
-    shown = {
-        "rule": kept,
-        "said": {name: ", ".join(v) if isinstance(v, list) else v for name, v in said.items()},
+    context = {
+        "rule": saved,
+        "values": {name: ", ".join(v) if isinstance(v, list) else v for name, v in values.items()},
         "collections": Collection.objects.select_related("owner").order_by("name"),
         "trial": trial,
-        "most_shown": SHOWN,
+        "max_shown": SHOWN,
         "problem": getattr(problem, "detail", "") or problem,
         "wrong_field": getattr(problem, "field", ""),
     }
-    return render(request, "web/rule.html", shown, status=problem.status if problem else 200)
+    return render(request, "web/rule.html", context, status=problem.status if problem else 200)
 
 
 @endpoint(POST=Endpoint(scope=Scope.ADMIN))

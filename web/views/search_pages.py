@@ -1,5 +1,6 @@
 """The page of search: passages with their terms marked, and how reranking moved them."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,13 +16,12 @@ from qa.search_passages import FoundPassages, search_passages
 from qa.types import Passage, Query
 from web.answer_presenter import PLAIN, read_media_types, render_block
 from web.forms import MODES, SearchForm
-from web.highlights import find_terms
 from web.rendered_text import Mark
 
 # Passages.
 PAGE_SIZE = 10
 # What /search gives at most; asked for at once, so that pages do not shift against each other.
-MOST = 50
+MAX_PASSAGES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,40 +51,40 @@ class ResultPage:
         return range(1, -(-self.total // PAGE_SIZE) + 1)
 
 
-def search_page(given: dict[str, Any]) -> ResultPage:
+def search_page(fields: dict[str, Any]) -> ResultPage:
     """Run the search that a form describes, and return one page of what it found.
 
     Raises:
         CollectionNotFound, BackendError: As ``search_passages``.
     """
-    number = given["page"] or 1
-    found = _search(given, rerank=given["rerank"])
+    number = fields["page"] or 1
+    matches = _search(fields, rerank=fields["rerank"])
     before: dict[str, int] = {}
-    if given["rerank"]:
+    if fields["rerank"]:
         # Asked a second time, so that each result can say where it stood before.
-        fused = _search(given, rerank=False)
+        fused = _search(fields, rerank=False)
         before = {passage.chunk_id: rank for rank, passage in enumerate(fused.results, 1)}
     first = (number - 1) * PAGE_SIZE
-    media_types = read_media_types(passage.document_id for passage in found.results)
+    media_types = read_media_types(passage.document_id for passage in matches.results)
     results = [
         RankedPassage(
             passage,
             rank,
             before.get(passage.chunk_id) if before.get(passage.chunk_id) != rank else None,
-            draw_hit(passage, given["q"], media_types.get(passage.document_id, PLAIN)),
+            draw_hit(passage, fields["q"], media_types.get(passage.document_id, PLAIN)),
         )
-        for rank, passage in enumerate(found.results[first : first + PAGE_SIZE], first + 1)
+        for rank, passage in enumerate(matches.results[first : first + PAGE_SIZE], first + 1)
     ]
-    ms = found.embedding_time_ms + found.search_time_ms
-    return ResultPage(results, found.total_results, number, ms)
+    ms = matches.embedding_time_ms + matches.search_time_ms
+    return ResultPage(results, matches.total_results, number, ms)
 
 
-def _search(given: dict[str, Any], *, rerank: bool) -> FoundPassages:
-    query = Query(given["q"], collection=given["collection"], tags=given["tag"], k=MOST)
+def _search(fields: dict[str, Any], *, rerank: bool) -> FoundPassages:
+    query = Query(fields["q"], collection=fields["collection"], tags=fields["tag"], k=MAX_PASSAGES)
     return search_passages(
         query,
-        mode=given["mode"] or "hybrid",
-        threshold=given["threshold"] or 0.0,
+        mode=fields["mode"] or "hybrid",
+        threshold=fields["threshold"] or 0.0,
         rerank=rerank,
         context=build_context(),
     )
@@ -96,16 +96,39 @@ def draw_hit(passage: Passage, query: str, media_type: str) -> SafeString:
     return render_block(passage.text, media_type=media_type, marks=marks)
 
 
+_WORD = re.compile(r"\w+")
+# Words that say nothing of what is looked for.
+_COMMON = frozenset(
+    "a an and are as at be by can do does for from had has have how i in is it its of on or our"
+    " that the their there these they this to was we were what when where which who whom why will"
+    " with you your".split()
+)
+_ENDINGS = re.compile(r"(?:ing|ies|es|ed|ly|s|y)$")
+_MIN_STEM_CHARS = 3
+
+
+def find_terms(text: str, query: str) -> list[tuple[int, int]]:
+    """Return where words of the query stand in the text."""
+    stems = {_stem(word) for word in _WORD.findall(query) if word.lower() not in _COMMON}
+    return [match.span() for match in _WORD.finditer(text) if _stem(match.group()) in stems]
+
+
+def _stem(word: str) -> str:
+    lowered = word.lower()
+    cut = _ENDINGS.sub("", lowered)
+    return cut if len(cut) >= _MIN_STEM_CHARS else lowered
+
+
 @endpoint(GET=Endpoint(cost=Cost.SEARCH))
 @require_safe
 def search(request: HttpRequest) -> HttpResponse:
     """The passages that a query finds, ten a page."""
-    given = SearchForm.read(request.GET)
-    shown = {
-        "given": given,
+    fields = SearchForm.read(request.GET)
+    context = {
+        "fields": fields,
         "modes": MODES,
         "collections": Collection.objects.with_counts().select_related("owner"),
         "tags": Tag.objects.names_in_use(),
-        "found": search_page(given) if given["q"] else None,
+        "page": search_page(fields) if fields["q"] else None,
     }
-    return render(request, "web/search.html", shown)
+    return render(request, "web/search.html", context)

@@ -16,20 +16,20 @@ from web.forms import GrantForm, PublishForm
 def access(request: HttpRequest, name: str) -> HttpResponse:
     """Those who may do something with a collection; another is let in."""
     collection = get_owned_collection(name)
-    shown: dict[str, Any] = {"said": {}, "problem": ""}
+    context: dict[str, Any] = {"values": {}, "problem": ""}
     if request.method == "POST":
         try:
             grant_role(collection, **GrantForm.read(request.POST))
         except InvalidInput as exc:
-            shown = {"said": request.POST, "problem": exc.detail}
+            context = {"values": request.POST, "problem": exc.detail}
         else:
             return redirect("web:access", collection.qualified_name)
-    shown |= {
+    context |= {
         "collection": collection,
         "grants": list_grants(collection),
         "roles": Grant.Role.choices,
     }
-    return render(request, "web/access.html", shown, status=400 if shown["problem"] else 200)
+    return render(request, "web/access.html", context, status=400 if context["problem"] else 200)
 
 
 @require_POST

@@ -15,15 +15,15 @@ from web.forms import RemoveSiteForm, SiteForm
 def keep(request: HttpRequest) -> HttpResponse:
     """Keep a page or a site, and begin to bring it in."""
     check_fetching()
-    given = SiteForm.read(request.POST)
+    fields = SiteForm.read(request.POST)
     limits = SiteLimits(
-        is_whole=given["what"] == "site",
-        depth=given["depth"],
-        max_pages=given["max_pages"],
-        every_hours=given["every_hours"],
+        is_whole=fields["what"] == "site",
+        depth=fields["depth"],
+        max_pages=fields["max_pages"],
+        every_hours=fields["every_hours"],
     )
-    collection = get_or_create_collection(given["collection"])
-    site, _ = add_site(given["url"], limits, collection=collection, tags=given["tags"])
+    collection = get_or_create_collection(fields["collection"])
+    site, _ = add_site(fields["url"], limits, collection=collection, tags=fields["tags"])
     refresh_site(site.pk)
     return redirect("web:library")
 
@@ -39,6 +39,6 @@ def refresh(request: HttpRequest, site_id: UUID) -> HttpResponse:
 def remove(request: HttpRequest, site_id: UUID) -> HttpResponse:
     """Keep a site no more; its documents go if that was asked for."""
     check_fetching()
-    given = RemoveSiteForm.read(request.POST)
-    remove_site(site_id, with_documents=given["with_documents"])
+    fields = RemoveSiteForm.read(request.POST)
+    remove_site(site_id, with_documents=fields["with_documents"])
     return redirect("web:library")

@@ -19,17 +19,13 @@ _SAME_AS = re.compile(r"is stored as document ([0-9a-f-]{36})\.$")
 
 def read_work(request: HttpRequest) -> list[Job]:
     """Return the jobs to be shown, newest first, with ``shown_items``."""
-    since = max(timezone.now() - RECENTLY, _cleared_at(request))
+    cleared = request.COOKIES.get(CLEARED, "")
+    # Ten digits last until 2286.
+    seconds = int(cleared) if cleared.isdecimal() and len(cleared) <= 10 else 0  # noqa: PLR2004
+    since = max(timezone.now() - RECENTLY, datetime.fromtimestamp(seconds, tz=UTC))
     jobs = list(Job.objects.about_documents().since(since).with_items()[:JOBS_SHOWN])
     name_documents([item for job in jobs for item in job.shown_items])  # type: ignore[attr-defined]
     return jobs
-
-
-def _cleared_at(request: HttpRequest) -> datetime:
-    stated = request.COOKIES.get(CLEARED, "")
-    # Ten digits last until 2286.
-    seconds = int(stated) if stated.isdecimal() and len(stated) <= 10 else 0  # noqa: PLR2004
-    return datetime.fromtimestamp(seconds, tz=UTC)
 
 
 def name_documents(items: Sequence[JobItem]) -> None:
@@ -40,8 +36,8 @@ def name_documents(items: Sequence[JobItem]) -> None:
     same = {item: _SAME_AS.search(item.reason) for item in items}
     twins = {item: match[1] for item, match in same.items() if match}
     about = {item: str(item.document_id) for item in items if item.document_id and not item.path}
-    found = Document.objects.listed().in_bulk({*twins.values(), *about.values()})
-    by_key = {str(key): document for key, document in found.items()}
+    documents = Document.objects.listed().in_bulk({*twins.values(), *about.values()})
+    by_key = {str(key): document for key, document in documents.items()}
     for item in items:
         item.twin = by_key.get(twins.get(item, ""))  # type: ignore[attr-defined]
         item.about = by_key.get(about.get(item, ""))  # type: ignore[attr-defined]
