@@ -34,13 +34,13 @@ ERASED = "Removed because a quoted document was deleted."
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A quote with what it stands in.
+    """A numbered quote as a page shows it.
 
     Attributes:
-        number: By which the answer names it, from 1.
-        text: The quote as one line, without marks of form.
-        html: The quote marked in its surroundings, or alone; empty where the answer says it.
-        first_words: Of a passage that is shown whole, the words it is folded to.
+        number: From 1, as the answer refers to it.
+        text: The quote as one line, without markup.
+        html: The quote marked in its surroundings, or alone; empty if the answer repeats it.
+        first_words: The beginning of a passage that is shown whole, for its folded form.
     """
 
     quote: QuoteRecord
@@ -51,7 +51,7 @@ class Source:
 
     @property
     def pages(self) -> str:
-        """As people say them; empty where its document has none."""
+        """Return the pages in words; empty if its document has none."""
         first, last, _ = self.quote.page_range
         if last is None or last == first:
             return f"page {first}" if first else ""
@@ -65,7 +65,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The title, else the last part of the address."""
+        """Return the title, else the last part of the address."""
         if self.quote.is_selected:
             return "Selected text"
         last = unquote(self.quote.source_uri.rstrip("/").rsplit("/", 1)[-1])
@@ -73,7 +73,7 @@ class Source:
 
     @property
     def headings(self) -> Sequence[str]:
-        """The headings it stands under; the title at their head is not said again."""
+        """Return the headings above it, without a first one that repeats the title."""
         path = self.quote.heading_path
         return path[1:] if list(path[:1]) == [self.quote.title] else path
 
@@ -83,8 +83,8 @@ class Turn:
     """A question with its answer.
 
     Attributes:
-        text: What a language model wrote; empty where documents are quoted.
-        sources: What the answer quotes or goes back to, in its order.
+        text: A language model's answer; empty if documents are quoted.
+        sources: Its citations, in the order of the answer.
         closest: Passages that the answer does not cite, each shown whole, best first.
     """
 
@@ -115,12 +115,12 @@ class Turn:
 
     @property
     def is_reply(self) -> bool:
-        """It is what to ask for, said to a text that is no question."""
+        """Return whether the notice replies to a text that is no question."""
         return self.answer.notice not in (None, NOTHING_NEAR)
 
     @property
     def is_written(self) -> bool:
-        """A language model wrote it; else it is the documents' own words."""
+        """Return whether a language model wrote it; else it quotes documents."""
         return bool(self.text)
 
     @property
@@ -131,7 +131,7 @@ class Turn:
 
     @property
     def changed(self) -> list[str]:
-        """Names of the documents that are not what they were when the question was answered."""
+        """Return the names of the documents that changed after the answer."""
         names = (source.name for source in self.sources if source.quote.standing == "changed")
         return list(dict.fromkeys(names))
 

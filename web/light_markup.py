@@ -69,7 +69,7 @@ def read_light_markup(source: str, media_type: str) -> list[Part]:
 
 
 def _rest_lines(source: str) -> Iterator[_Line]:
-    """Literal blocks as they are, directives by their name, all else as text."""
+    """Yield literal blocks as written, directives by their names, and all else as text."""
     margin: int | None = None
     for start, end, line in _numbered(source):
         indent = len(line) - len(line.lstrip())
@@ -96,7 +96,7 @@ def _rest_lines(source: str) -> Iterator[_Line]:
 
 
 def _asciidoc_lines(source: str) -> Iterator[_Line]:
-    """Listings as they are, titles in bold, without fences and attributes; all else as text."""
+    """Yield listings as written, titles in bold, no fences or attributes, and all else as text."""
     fence = ""
     for start, end, line in _numbered(source):
         bare = line.rstrip()

@@ -39,7 +39,7 @@ TABLE_END = Element("</table></div>")
 
 # The parser takes the square of a block's length for hostile ones (.15 s at 5,000 characters of
 # "!["); longer blocks are shown as they are written.
-MOST_INLINE_CHARS = 5_000
+MAX_INLINE_CHARS = 5_000
 # The place of a space that stands for part of a tab.
 _NOWHERE = -1
 _SAFE_ADDRESS = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
@@ -50,11 +50,6 @@ _DROPPED_TAGS = frozenset(
     " hr i img ins kbd li mark ol p picture pre q s samp small source span strike strong sub"
     " summary sup table tbody td tfoot th thead tr tt u ul var wbr".split()
 )
-_BLOCKS = {
-    "paragraph": "p", "bullet_list": "ul", "list_item": "li", "blockquote": "blockquote",
-    "thead": "thead", "tbody": "tbody", "tr": "tr", "th": "th", "td": "td",
-}  # fmt: skip
-_INLINE = {"strong": "strong", "em": "em"}
 
 
 def read_markdown(source: str) -> list[Part]:
@@ -63,21 +58,17 @@ def read_markdown(source: str) -> list[Part]:
     plain = source.replace("\r", " ").replace("\0", "\ufffd")
     parts: list[Part] = []
     for part in _Reader(plain).read():
-        joined = _join(parts[-1], part) if parts else None
-        if joined:
-            parts[-1] = joined
+        last = parts[-1] if parts else None
+        if (
+            isinstance(last, Piece)
+            and isinstance(part, Piece)
+            and not (last.is_whole or part.is_whole)
+            and last.end == part.start
+        ):
+            parts[-1] = Piece(last.start, part.end, last.text + part.text)
         else:
             parts.append(part)
     return parts
-
-
-def _join(one: Part, other: Part) -> Piece | None:
-    """Two pieces that follow each other in the source, as one."""
-    if isinstance(one, Element) or isinstance(other, Element):
-        return None
-    if one.is_whole or other.is_whole or one.end != other.start:
-        return None
-    return Piece(one.start, other.end, one.text + other.text)
 
 
 class _Reader:
@@ -92,25 +83,34 @@ class _Reader:
 
     def read(self) -> Iterator[Part]:
         for token in _parser().parse(self._source):
-            if token.type in {"table_open", "table_close"}:
-                self._row_places = {} if token.nesting > 0 else None
-            yield from self._read_block(token)
-
-    def _read_block(self, token: Token) -> Iterator[Part]:
-        first = token.map[0] if token.map else 0
-        if token.type == "inline":
-            yield from self._read_lines(token.content, first)
-        elif token.type == "html_block":
-            yield Element("<div>")
-            lines = token.content.rstrip("\n").split("\n")
-            yield from self._read_lines("\n".join(line.lstrip(" \t") for line in lines), first)
-            yield Element("</div>")
-        elif token.type in {"fence", "code_block"}:
-            yield Element("<pre><code>")
-            yield from self._read_code(token.content, first + (token.type == "fence"))
-            yield Element("</code></pre>")
-        elif not token.hidden:
-            yield from _block_element(token)
+            first = token.map[0] if token.map else 0
+            match token.type:
+                case "inline":
+                    yield from self._read_lines(token.content, first)
+                case "html_block":
+                    yield Element("<div>")
+                    lines = token.content.rstrip("\n").split("\n")
+                    text = "\n".join(line.lstrip(" \t") for line in lines)
+                    yield from self._read_lines(text, first)
+                    yield Element("</div>")
+                case "fence" | "code_block":
+                    yield Element("<pre><code>")
+                    yield from self._read_code(token.content, first + (token.type == "fence"))
+                    yield Element("</code></pre>")
+                case "table_open":
+                    self._row_places = {}
+                    yield TABLE
+                case "table_close":
+                    self._row_places = None
+                    yield TABLE_END
+                case "heading_open":
+                    yield Element(f'<p class="heading is-{token.tag}">')
+                case "heading_close":
+                    yield Element("</p>")
+                case "ordered_list_open":
+                    yield Element(f'<ol start="{int(token.attrs.get("start", 1))}">')
+                case _ if not token.hidden:
+                    yield _element(token)
 
     def _read_code(self, content: str, first: int) -> Iterator[Part]:
         lines = content.removesuffix("\n").split("\n") if content else []
@@ -127,7 +127,7 @@ class _Reader:
     def _read_lines(self, content: str, first: int) -> Iterator[Part]:
         lines = enumerate(content.split("\n"), first)
         places = [place for number, line in lines for place in self._find(line, number)]
-        if len(content) > MOST_INLINE_CHARS:
+        if len(content) > MAX_INLINE_CHARS:
             yield from _pieces(content, places)
         else:
             yield from _read_inline(content, places)
@@ -137,10 +137,10 @@ class _Reader:
         begin, source = self._starts[number], self._lines[number]
         end = begin + len(source)
         if self._row_places is not None:
-            found = _find_cell(line, source, self._row_places.get(number, 0))
-            if found:
-                self._row_places[number] = found[-1] + 1
-            return [*(begin + each for each in found), end]
+            places = _find_cell(line, source, self._row_places.get(number, 0))
+            if places:
+                self._row_places[number] = places[-1] + 1
+            return [*(begin + place for place in places), end]
         # Tabs that indent it may have been opened up.
         words = line if source.endswith(line) else line.lstrip(" \t")
         at = len(source) - len(words) if source.endswith(words) else max(source.find(words), 0)
@@ -149,7 +149,7 @@ class _Reader:
 
 
 def _find_cell(cell: str, row: str, after: int) -> list[int]:
-    """A bar within a cell is escaped in its row."""
+    """Return where the characters of a cell stand in its row, in which bars are escaped."""
     spelt = list(cell)
     at = row.find(cell, after)
     if at < 0:
@@ -159,37 +159,40 @@ def _find_cell(cell: str, row: str, after: int) -> list[int]:
     return [end - 1 for end in ends]
 
 
-def _block_element(token: Token) -> Iterator[Element]:
-    kind = token.type.removesuffix("_open").removesuffix("_close")
-    is_open = token.nesting > 0
-    if kind == "hr":
-        yield Element("<hr>")
-    elif kind == "table":
-        yield TABLE if is_open else TABLE_END
-    elif kind == "heading":
-        yield Element(f'<p class="heading is-{token.tag}">' if is_open else "</p>")
-    elif kind == "ordered_list":
-        start = token.attrs.get("start", 1)
-        yield Element(f'<ol start="{int(start)}">' if is_open else "</ol>")
-    else:
-        yield Element(f"<{_BLOCKS[kind]}>" if is_open else f"</{_BLOCKS[kind]}>")
+def _element(token: Token) -> Element:
+    return Element(f"<{'/' if token.nesting < 0 else ''}{token.tag}>")
 
 
 def _read_inline(content: str, places: list[int]) -> Iterator[Part]:
     parser = _parser()
     links: list[bool] = []
     for token in parser.inline.parse(content, parser, {}, []):
-        kind = token.type.removesuffix("_open").removesuffix("_close")
-        if kind == "link":
-            yield from _link(token, links)
-        elif kind in _INLINE:
-            yield Element(f"<{_INLINE[kind]}>" if token.nesting > 0 else f"</{_INLINE[kind]}>")
-        else:
-            yield from _READERS[token.type](token, content, places)
+        at = token.meta.get("at", 0)
+        match token.type:
+            case "link_open" | "link_close":
+                yield from _link(token, links)
+            case "text" if token.meta.get("is_url"):  # spelt anew by the parser
+                end = places[token.meta["to"] - 1]
+                yield Piece(places[at + 1], end, token.content, is_whole=True)
+            case "text":
+                yield from _pieces(token.content, places, at)
+            case "text_special":
+                end = places[at] + len(token.markup)
+                yield Piece(places[at], end, token.content, is_whole=True)
+            case "image":  # its text instead of it: pages load nothing from other sites
+                yield from _pieces(token.content, places, at + len("!["))
+            case "code_inline":
+                yield from _code(token, content, places)
+            case "html_inline":
+                yield from _html(token, places)
+            case "softbreak":
+                yield Piece(places[at], places[at] + 1, "\n")
+            case _:
+                yield _element(token)
 
 
 def _link(token: Token, links: list[bool]) -> Iterator[Element]:
-    """An address that may be followed is; any other is dropped, its text is not."""
+    """Yield a link if its address is safe to follow; else only its text is shown."""
     if token.nesting < 0:
         if links.pop():
             yield Element("</a>")
@@ -201,19 +204,6 @@ def _link(token: Token, links: list[bool]) -> Iterator[Element]:
         yield Element(f'<a href="{escape(address)}" {rest}>')
 
 
-def _text(token: Token, content: str, places: list[int]) -> Iterator[Part]:
-    at = token.meta["at"]
-    if token.meta.get("is_url"):  # spelt anew by the parser
-        yield Piece(places[at + 1], places[token.meta["to"] - 1], token.content, is_whole=True)
-    elif token.content:
-        yield from _pieces(token.content, places[at : at + len(token.content)])
-
-
-def _special(token: Token, content: str, places: list[int]) -> Iterator[Part]:
-    start = places[token.meta["at"]]
-    yield Piece(start, start + len(token.markup), token.content, is_whole=True)
-
-
 def _code(token: Token, content: str, places: list[int]) -> Iterator[Part]:
     fence = len(token.markup)
     start, end = token.meta["at"] + fence, token.meta["to"] - fence
@@ -221,47 +211,27 @@ def _code(token: Token, content: str, places: list[int]) -> Iterator[Part]:
     if inside[0] == inside[-1] == " " and inside.strip():
         start, inside = start + 1, inside[1:-1]
     yield Element("<code>")
-    yield from _pieces(inside, places[start : start + len(inside)])
+    yield from _pieces(inside, places, start)
     yield Element("</code>")
 
 
-def _break(token: Token, content: str, places: list[int]) -> Iterator[Part]:
-    if token.type == "hardbreak":
-        yield Element("<br>")
-    else:
-        place = places[token.meta["at"]]
-        yield Piece(place, place + 1, "\n")
-
-
-def _image(token: Token, content: str, places: list[int]) -> Iterator[Part]:
-    """Show an image's text instead of it: pages load nothing from other sites."""
-    start = token.meta["at"] + len("![")
-    yield from _pieces(token.content, places[start : start + len(token.content)])
-
-
-def _html(token: Token, content: str, places: list[int]) -> Iterator[Part]:
-    named = _TAG_NAME.match(token.content)
-    name = named[1].lower() if named else ""
+def _html(token: Token, places: list[int]) -> Iterator[Part]:
+    tag = _TAG_NAME.match(token.content)
+    name = tag[1].lower() if tag else ""
     if name == "br":
         yield Element("<br>")
     elif name not in _DROPPED_TAGS and not token.content.startswith("<!--"):
-        at = token.meta["at"]
-        yield from _pieces(token.content, places[at : at + len(token.content)])
+        yield from _pieces(token.content, places, token.meta["at"])
 
 
-_READERS = {
-    "text": _text, "text_special": _special, "code_inline": _code, "softbreak": _break,
-    "hardbreak": _break, "image": _image, "html_inline": _html,
-}  # fmt: skip
-
-
-def _pieces(text: str, places: list[int]) -> Iterator[Piece]:
-    """Cut a text where it does not go on in the source."""
-    numbered = [each for each in zip(text, places, strict=False) if each[1] != _NOWHERE]
-    for _, run in groupby(enumerate(numbered), key=lambda each: each[1][1] - each[0]):
-        letters = [letter for _, letter in run]
-        start = letters[0][1]
-        yield Piece(start, start + len(letters), "".join(letter for letter, _ in letters))
+def _pieces(text: str, places: list[int], at: int = 0) -> Iterator[Piece]:
+    """Cut a text whose characters stand at ``places[at:]`` where it does not go on there."""
+    letters = zip(places[at : at + len(text)], text, strict=False)
+    numbered = enumerate(letter for letter in letters if letter[0] != _NOWHERE)
+    for _, run in groupby(numbered, key=lambda each: each[1][0] - each[0]):
+        placed = [letter for _, letter in run]
+        start = placed[0][0]
+        yield Piece(start, start + len(placed), "".join(letter for _, letter in placed))
 
 
 _Rule = Callable[[StateInline, bool], bool]
@@ -269,7 +239,7 @@ _Rule = Callable[[StateInline, bool], bool]
 
 @cache
 def _parser() -> MarkdownIt:
-    """The parser, made to note where what it finds begins ("at") and ends ("to").
+    """Return a parser that notes where each inline token begins ("at") and ends ("to").
 
     A definition of a link is shown: it may be prose that only looks like one, and what it is for
     may stand outside the stretch. Text is never left to be collected, which would lose its place.
@@ -308,8 +278,8 @@ def _placed(rule: _Rule) -> _Rule:
 
 
 def _take_text(state: StateInline, silent: bool) -> bool:
-    found = state.md.inline.terminator_re.search(state.src, state.pos, state.posMax)
-    return _take(state, found.start() if found else state.posMax, silent)
+    match = state.md.inline.terminator_re.search(state.src, state.pos, state.posMax)
+    return _take(state, match.start() if match else state.posMax, silent)
 
 
 def _take_letter(state: StateInline, silent: bool) -> bool:

@@ -109,7 +109,7 @@ def _read_from_row(text: str) -> list[Part]:
 
 
 def _last_shown(parts: Sequence[Part], place: int) -> int:
-    """The end of what is shown before a place: closing marks of form may stand between."""
+    """Return the end of the text shown before a place; closing markup may be between."""
     ends = (p.end for p in parts if isinstance(p, Piece) and p.start < place)
     return min(max(ends, default=place), place)
 
@@ -124,9 +124,14 @@ class _Layer:
 
     def lay_around(self, piece: Piece) -> Iterator[str]:
         yield from self.insert_to(piece.start)
+        near = [n for n, m in enumerate(self._marks) if m.start < piece.end and m.end > piece.start]
+        cuts = {piece.start, piece.end}
+        if not piece.is_whole:
+            places = {place for n in near for place in (self._marks[n].start, self._marks[n].end)}
+            places.update(place for place, _ in self._waiting)
+            cuts.update(place for place in places if piece.start < place < piece.end)
         laid: list[int] = []
-        near = self._touching(piece)
-        for start, end in pairwise(self._cuts(piece, near)):
+        for start, end in pairwise(sorted(cuts)):
             text = piece.text
             if not piece.is_whole:
                 text = text[start - piece.start : end - piece.start]
@@ -144,30 +149,17 @@ class _Layer:
         while self._waiting and self._waiting[0][0] <= place:
             yield self._waiting.pop(0)[1]
 
-    def _touching(self, piece: Piece) -> list[int]:
-        return [n for n, m in enumerate(self._marks) if m.start < piece.end and m.end > piece.start]
-
     def _change(self, laid: list[int], wanted: list[int]) -> Iterator[str]:
         """Close what ends and open what begins; what goes on, stays."""
-        kept = sum(
+        unchanged = sum(
             1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(laid, wanted, strict=False))
         )
-        for number in reversed(laid[kept:]):
+        for number in reversed(laid[unchanged:]):
             yield f"</{self._marks[number].tag}>"
-        for number in wanted[kept:]:
-            yield _opening(self._marks[number], is_first=number not in self._opened)
+        for number in wanted[unchanged:]:
+            mark = self._marks[number]
+            name = f' class="{escape(mark.name)}"' if mark.name else ""
+            is_first = number not in self._opened
+            key = f' id="{escape(mark.id)}"' if mark.id and is_first else ""
+            yield f"<{mark.tag}{name}{key}>"
         self._opened.update(wanted)
-
-    def _cuts(self, piece: Piece, near: Sequence[int]) -> list[int]:
-        places = {piece.start, piece.end}
-        if not piece.is_whole:
-            ends = {place for n in near for place in (self._marks[n].start, self._marks[n].end)}
-            ends.update(place for place, _ in self._waiting)
-            places.update(place for place in ends if piece.start < place < piece.end)
-        return sorted(places)
-
-
-def _opening(mark: Mark, *, is_first: bool) -> str:
-    name = f' class="{escape(mark.name)}"' if mark.name else ""
-    key = f' id="{escape(mark.id)}"' if mark.id and is_first else ""
-    return f"<{mark.tag}{name}{key}>"

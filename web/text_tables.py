@@ -33,7 +33,7 @@ WITH_TABLES = frozenset(
 _ROWS = re.compile(r"^\| .* \|(?:\n\| .* \|)*$", re.MULTILINE)
 _DASHES = re.compile(r"\|(?: --- \|)+")
 _CELL = re.compile(r"(?:\\\||[^|])*")
-_LEAST_CELLS = 2
+_MIN_CELLS = 2
 
 
 def read_tables(source: str) -> list[Part]:
@@ -50,10 +50,10 @@ def read_tables(source: str) -> list[Part]:
 
 
 def _table(text: str, start: int) -> Iterator[Part]:
-    """A row that ends with the text, as passages do, may be alone; a single cell is no table."""
+    """Yield a table; nothing for a single cell. A passage may end after its first row."""
     lines = text.split("\n")
     has_head = len(lines) > 1 and bool(_DASHES.fullmatch(lines[1]))
-    if not has_head and len(list(_cells(lines[0]))) < _LEAST_CELLS:
+    if not has_head and len(list(_cells(lines[0]))) < _MIN_CELLS:
         return
     yield TABLE
     for number, line in enumerate(lines):
@@ -78,7 +78,7 @@ def _row(line: str, start: int, tag: str) -> Iterator[Part]:
 
 
 def _cells(line: str) -> Iterator[tuple[int, str]]:
-    """The cells of a row without the spaces around them, and where each begins."""
+    """Yield where each cell of a row begins, and its text without surrounding spaces."""
     place = 1
     while place < len(line):
         cell = _CELL.match(line, place)

@@ -11,6 +11,7 @@ from django.test import Client
 from corpus.catalogue import create_collection, delete_document
 from corpus.models import Chunk, Collection, Document
 from corpus.models.chunk import ChunkQuerySet
+from corpus.models.document import DocumentQuerySet
 from qa.answer_question import answer_question
 from qa.answer_record import read_passages
 from qa.answer_store import record_answer
@@ -32,7 +33,6 @@ from tests.histories.texts import (
 from tests.support.client import Api
 from tests.support.database import held_up, on_another_connection
 from tests.support.documents import answer_from, ingest_text_of
-from web.views import document_pages
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -87,8 +87,9 @@ def test_a_page_of_a_document_reads_one_state_of_it(
     houses: Collection, monkeypatch: pytest.MonkeyPatch, of_it: str
 ) -> None:
     document_id = put(houses, 1).document_id
-    deleting = first_of(lambda: delete_document(UUID(document_id)), document_pages.slice_text)
-    monkeypatch.setattr(document_pages, "slice_text", deleting)
+    read = DocumentQuerySet.slice_of_text
+    deleting = first_of(lambda: delete_document(UUID(document_id)), read)
+    monkeypatch.setattr(DocumentQuerySet, "slice_of_text", deleting)
     address = f"/ui/documents/{document_id}{of_it}"
     shown = Client().get(address)
     assert shown.status_code == 200

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from web.light_markup import read_light_markup
-from web.markdown import MOST_INLINE_CHARS, Element, Piece, read_markdown
+from web.markdown import MAX_INLINE_CHARS, Element, Piece, read_markdown
 from web.rendered_text import MARKDOWN, Mark, render, visible_text
 from web.text_tables import read_tables
 
@@ -177,7 +177,7 @@ def test_the_text_alone_is_one_line() -> None:
 
 
 def test_a_block_too_long_to_be_parsed_is_shown_as_written() -> None:
-    source = "**a** " * MOST_INLINE_CHARS
+    source = "**a** " * MAX_INLINE_CHARS
     assert shown(source).text == source.rstrip()
 
 

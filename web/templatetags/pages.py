@@ -43,7 +43,7 @@ _UPLOAD = re.compile(r"(?:^|/uploads/)[0-9a-f]{32}/")
 
 @register.filter
 def place_name(document: Any) -> str:
-    """The file a document or passage is from, with its folder or host; empty for a text."""
+    """Return the file of a document or passage, with its folder or host; empty for a text."""
     uri = unquote(document.source_uri)
     parts = urlsplit(uri)
     steps = [step for step in parts.path.split("/") if step]
@@ -103,7 +103,7 @@ MAX_PAGE_NUMBERS = 12
 
 @register.filter
 def page_list(numbers: list[int]) -> str:
-    """``page 3`` or ``pages 1, 2 and 9``."""
+    """Return ``page 3`` or ``pages 1, 2 and 9``."""
     words = [str(number) for number in numbers[:MAX_PAGE_NUMBERS]]
     if len(numbers) > MAX_PAGE_NUMBERS:
         words.append(f"{len(numbers) - MAX_PAGE_NUMBERS} more")
@@ -148,7 +148,7 @@ def about(document: Any) -> str:
 
 @register.filter
 def day(date_text: str) -> str:
-    """``4 Mar 2024``, ``Mar 2024`` or ``2024``: a day, month or year as people say it."""
+    """Return a day, month or year as ``4 Mar 2024``, ``Mar 2024`` or ``2024``."""
     numbers = [int(part) for part in date_text.split("-")]
     form = ("Y", "M Y", "j M Y")[len(numbers) - 1]
     return date_format(date(*[*numbers, 1, 1][:3]), form)
@@ -156,7 +156,7 @@ def day(date_text: str) -> str:
 
 @register.filter
 def headings(path: Any, title: str = "") -> str:
-    """A heading path as one line; a document's title at its head is not said again."""
+    """Return a heading path as one line, without a first heading that repeats the title."""
     steps = list(path or [])
     return " › ".join(steps[1:] if steps[:1] == [title] else steps)
 

@@ -69,7 +69,7 @@ class ChangePassword(PasswordChangeView):
 @never_cache
 @require_http_methods(["GET", "POST"])
 def keys(request: HttpRequest) -> HttpResponse:
-    """One's own keys; a new one is shown this once."""
+    """Show the user's API keys, and a new one this once."""
     user = _find_user()
     context: dict[str, Any] = {}
     if request.method == "POST":
@@ -103,7 +103,7 @@ def revoke(request: HttpRequest, key_id: int) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def setup(request: HttpRequest) -> HttpResponse:
-    """The first user, who looks after everything; by the address that the terminal was told."""
+    """Create the first user, an administrator, with the link that the terminal printed."""
     token = request.POST.get("token") or request.GET.get("token", "")
     if not is_setup_token_valid(token):
         raise NotFound("This link has expired or was used. Restart pkb to get a new one.")

@@ -58,7 +58,7 @@ def composer(request: HttpRequest, *, collection: str = "") -> dict[str, Any]:
 @require_safe
 @one_snapshot()
 def passage(request: HttpRequest, document_id: UUID) -> HttpResponse:
-    """A passage in its document, for the panel beside an answer."""
+    """Show a passage in its document, for the panel beside an answer."""
     fields = SpanForm.read(request.GET)
     document = find_document(document_id)
     start, end = fields["start"] or 0, fields["end"] or 1

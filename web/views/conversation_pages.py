@@ -1,4 +1,4 @@
-"""The pages of conversations that are kept, and of single answers."""
+"""Pages of saved conversations and of single answers."""
 
 from uuid import UUID
 
@@ -28,7 +28,7 @@ MAX_TURNS = 100
 
 @require_safe
 def chats(request: HttpRequest) -> HttpResponse:
-    """The conversations that are kept, the last used first."""
+    """List saved conversations, the last used first."""
     fields = ChatsFilter.read(request.GET)
     rows = Session.objects.listed().order_by("-last_used_at", "pk")
     if fields["q"]:
@@ -40,7 +40,7 @@ def chats(request: HttpRequest) -> HttpResponse:
 @ensure_csrf_cookie
 @require_safe
 def chat(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """A conversation as it was, to be gone on with."""
+    """Show a saved conversation, which can be continued."""
     session = find_session(session_id)
     rows = models.Answer.objects.of_session(session).shown().select_related("collection__owner")
     answers = list(rows.reverse()[:MAX_TURNS])[::-1]
@@ -70,7 +70,7 @@ def rename(request: HttpRequest, session_id: UUID) -> HttpResponse:
 @endpoint(POST=Endpoint(scope=Scope.READ))
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """Say what goes with a conversation; delete when that is confirmed."""
+    """Show what is deleted with a conversation; delete it once confirmed."""
     if request.method == "POST":
         delete_session(session_id)
         return redirect("web:chats")
@@ -79,7 +79,7 @@ def delete(request: HttpRequest, session_id: UUID) -> HttpResponse:
 
 @require_safe
 def export(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """The conversation as a file: Markdown, or the JSON of ``GET /sessions/{id}``."""
+    """Send the conversation as a file: Markdown, or the JSON of ``GET /sessions/{id}``."""
     kind = ExportForm.read(request.GET)["format"]
     session = find_session(session_id)
     reply: HttpResponse
@@ -99,7 +99,7 @@ def export(request: HttpRequest, session_id: UUID) -> HttpResponse:
 @ensure_csrf_cookie
 @require_safe
 def answer(request: HttpRequest, answer_id: UUID) -> HttpResponse:
-    """One answer, with the conversation that it was given in."""
+    """Show one answer, with a link to its conversation."""
     turn = _find_turn(answer_id)
     session = Session.objects.listed().filter(messages__answer=answer_id).first()
     return render(request, "web/answer.html", {"turn": turn, "chat": session})
@@ -107,13 +107,13 @@ def answer(request: HttpRequest, answer_id: UUID) -> HttpResponse:
 
 @require_safe
 def turn(request: HttpRequest, answer_id: UUID) -> HttpResponse:
-    """A question with its answer, for the page that it was just asked on."""
+    """Show a question with its answer, for the page that asked it."""
     return render(request, "web/parts/turn.html", {"turn": _find_turn(answer_id)})
 
 
 @require_safe
 def as_markdown(request: HttpRequest, answer_id: UUID) -> HttpResponse:
-    """An answer with its quotes as footnotes."""
+    """Send an answer as Markdown, with its quotes as footnotes."""
     text = answer_as_markdown(_find_turn(answer_id))
     return HttpResponse(text, content_type="text/markdown; charset=utf-8")
 

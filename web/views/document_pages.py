@@ -66,7 +66,7 @@ class Reading:
 
     @property
     def place(self) -> Chunk | None:
-        """The chunk that the marked passage begins in: it knows the headings."""
+        """Return the chunk in which the marked passage begins; it has the headings."""
         if self.marked is None:
             return None
         start = self.marked[0]
@@ -75,7 +75,7 @@ class Reading:
 
     @property
     def page_number(self) -> int | None:
-        """The page that the marked passage begins on."""
+        """Return the page on which the marked passage begins."""
         return read_outline(self.document).page_at(self.marked[0]) if self.marked else None
 
     @property
@@ -133,7 +133,7 @@ class Stretch(NamedTuple):
 
     @property
     def tint(self) -> str:
-        """Neighbours differ; what several spans share is told apart too."""
+        """Return a color class: neighbors differ, and shared text has its own."""
         return "shared" if len(self.labels) > 1 else ("even", "odd")[self.labels[0] % 2]
 
 
@@ -220,7 +220,8 @@ def _read_lines(
     # With the character before it, by which a line is known to begin there.
     first = max(start - 1, 0)
     lead = start - first
-    text = slice_text(document, first, start + size + LINE_CHARS)
+    row = Document.objects.filter(pk=document.pk)
+    text = row.slice_of_text(first, start + size + LINE_CHARS)
     latest = LINE_CHARS if held is None else min(LINE_CHARS, max(held - first, 0))
     begin = (text.find("\n", 0, latest) + 1 or lead) if start else 0
     is_last = len(text) <= lead + size
@@ -228,15 +229,10 @@ def _read_lines(
     return first + begin, text[begin:end]
 
 
-def slice_text(document: Document, start: int, end: int) -> str:
-    """Read characters ``start:end`` of a document."""
-    return Document.objects.filter(pk=document.pk).slice_of_text(start, end)
-
-
 @require_safe
 @one_snapshot()
 def document(request: HttpRequest, document_id: UUID) -> HttpResponse:
-    """A document's text, its chunks laid over it."""
+    """Show a document's text with its chunks."""
     fields = SpanForm.read(request.GET)
     row = find_document(document_id)
     start, end = fields["start"], fields["end"]
@@ -258,7 +254,7 @@ def document(request: HttpRequest, document_id: UUID) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, document_id: UUID) -> HttpResponse:
-    """Say what a deletion takes along; delete when that is confirmed."""
+    """Show what is deleted with a document; delete it once confirmed."""
     if request.method == "POST":
         delete_document(document_id)
         return redirect("web:library")

@@ -17,7 +17,7 @@ ITEMS_SHOWN = 200
 
 @require_safe
 def jobs(request: HttpRequest) -> HttpResponse:
-    """Background work, newest first."""
+    """List background jobs, newest first."""
     fields = JobFilter.read(request.GET)
     rows = Job.objects.select_related("collection__owner")
     if fields["status"]:
@@ -34,7 +34,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """One job with its files."""
+    """Show one job with its files."""
     row = Job.objects.select_related("collection__owner").filter(pk=job_id).first()
     if row is None:
         raise JobNotFound(f"There is no job {job_id}.")
@@ -56,6 +56,6 @@ def cancel(request: HttpRequest, job_id: UUID) -> HttpResponse:
 
 
 def _back(request: HttpRequest) -> HttpResponse:
-    """To the page the button was on."""
+    """Redirect to the page of the button."""
     is_library = request.POST.get("from") == "library"
     return redirect("web:library" if is_library else "web:jobs")

@@ -58,7 +58,7 @@ class Column(NamedTuple):
 
 @require_safe
 def library(request: HttpRequest) -> HttpResponse:
-    """The documents, what is being processed, and the ways to bring more."""
+    """Show the documents, running jobs, and the ways to add documents."""
     fields = LibraryFilter.read(request.GET)
     documents = filtered(fields)
     sort = fields["sort"] or NEWEST_FIRST
@@ -70,6 +70,7 @@ def library(request: HttpRequest) -> HttpResponse:
         before=fields["before"],
     )
     jobs = read_work(request)
+    name = fields["collection"]
     collections = Collection.objects.select_related("owner")
     watched = list(WatchedFolder.objects.select_related("collection__owner", "job"))
     context = {
@@ -80,7 +81,7 @@ def library(request: HttpRequest) -> HttpResponse:
         "statuses": Document.Status.choices,
         "collections": collections.with_counts(),
         "into": collections.writable() or [DEFAULT_COLLECTION],
-        "chosen": find_chosen(fields["collection"]),
+        "chosen": name and Collection.objects.with_role().find(name),
         "tags": Tag.objects.names_in_use(),
         "page": page,
         "count": documents.count_up_to_limit(),
@@ -97,11 +98,6 @@ def library(request: HttpRequest) -> HttpResponse:
         "new_collection": new_collection_choices(),
     }
     return render(request, "web/library.html", context)
-
-
-def find_chosen(address: str) -> Collection | None:
-    """Return the collection that the list is of, with ``role``; None where it is of several."""
-    return Collection.objects.with_role().find(address) if address else None
 
 
 def addresses() -> dict[str, Any]:
@@ -209,6 +205,6 @@ def paste(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def add_collection(request: HttpRequest) -> HttpResponse:
-    """Make an empty collection."""
+    """Create an empty collection."""
     collection = create_collection(**CollectionForm.read(request.POST))
     return redirect(f"{reverse('web:library')}?collection={collection.qualified_name}")

@@ -56,7 +56,12 @@ def come_back(request: HttpRequest) -> HttpResponse:
             count_failed_login(request, "", reason=str(refusal))
         raise
     login(request, user, backend=BACKEND)
-    reply = redirect(_own_page(request, login_state.wanted))
+    is_own_page = url_has_allowed_host_and_scheme(
+        login_state.wanted,
+        allowed_hosts={request.get_host()},
+        require_https=request.is_secure(),
+    )
+    reply = redirect(login_state.wanted if is_own_page else "web:ask")
     clear_login_state(reply)
     return reply
 
@@ -73,10 +78,3 @@ def _read_code(request: HttpRequest, issuer: str) -> str:
     if request.GET.get("iss", issuer) != issuer:
         raise LoginRefused("The response comes from another provider. Log in again.")
     return request.GET.get("code", "")
-
-
-def _own_page(request: HttpRequest, wanted: str) -> str:
-    is_own = url_has_allowed_host_and_scheme(
-        wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
-    )
-    return wanted if is_own else reverse("web:ask")

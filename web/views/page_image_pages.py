@@ -19,7 +19,7 @@ from corpus.loaders.page_images import PageLayout, find_on_page
 from corpus.models import Document
 from corpus.postgres.snapshot import one_snapshot
 from web.forms import SpanForm
-from web.views.document_pages import find_document, headings_of, read_outline, slice_text
+from web.views.document_pages import find_document, headings_of, read_outline
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,19 +99,20 @@ def read_sheet(
 
 
 def _common(spans: Sequence[tuple[int, int]], start: int, end: int) -> list[tuple[int, int]]:
-    """The parts of spans that are in ``start:end``."""
+    """Return the parts of spans that are in ``start:end``."""
     parts = [(max(first, start), min(last, end)) for first, last in spans]
     return [(first, last) for first, last in parts if first < last]
 
 
 def _read(document: Document, spans: Sequence[tuple[int, int]]) -> str:
-    return "".join(slice_text(document, *span) for span in spans)
+    row = Document.objects.filter(pk=document.pk)
+    return "".join(row.slice_of_text(*span) for span in spans)
 
 
 @endpoint(GET=Endpoint(cost=Cost.SEARCH))
 @require_safe
 def page(request: HttpRequest, document_id: UUID, number: int) -> HttpResponse:
-    """A page of a PDF or an image, and beside it the document's headings."""
+    """Show a page of a PDF or an image, with the document's headings."""
     fields = SpanForm.read(request.GET)
     asked = {"start": fields["start"] or 0, "end": fields["end"] or 0}
     # Drawing takes its time: what it needs is read before.

@@ -197,7 +197,7 @@ def quality(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def plot(request: HttpRequest, dataset: str, name: str) -> HttpResponse:
-    """A plot of a data set's last evaluation."""
+    """Send a plot of a data set's last evaluation."""
     plots = {
         (each.result.dataset, path.name): path for each in latest_results() for path in each.plots
     }

@@ -29,7 +29,7 @@ from web.forms import RuleForm
 @endpoint(GET=Endpoint(scope=Scope.ADMIN))
 @require_safe
 def rules(request: HttpRequest) -> HttpResponse:
-    """The rules that hold."""
+    """List the rules."""
     return render(request, "web/rules.html", {"rules": all_rules()})
 
 
@@ -39,7 +39,7 @@ def rules(request: HttpRequest) -> HttpResponse:
 )
 @require_http_methods(["GET", "HEAD", "POST"])
 def rule(request: HttpRequest, rule_id: UUID | None = None) -> HttpResponse:
-    """A rule, or a new one: to be changed, tried on what is there, kept and applied."""
+    """Show a rule or a new one; try it on stored documents, save it, or save and apply it."""
     saved = find_rule(rule_id) if rule_id else None
     if request.method != "POST":
         values = {field: getattr(saved, field) for field in FIELDS} if saved else {}

@@ -122,7 +122,7 @@ def _stem(word: str) -> str:
 @endpoint(GET=Endpoint(cost=Cost.SEARCH))
 @require_safe
 def search(request: HttpRequest) -> HttpResponse:
-    """The passages that a query finds, ten a page."""
+    """Show the passages that a query finds, ten a page."""
     fields = SearchForm.read(request.GET)
     context = {
         "fields": fields,

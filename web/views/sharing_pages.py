@@ -14,7 +14,7 @@ from web.forms import GrantForm, PublishForm
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def access(request: HttpRequest, name: str) -> HttpResponse:
-    """Those who may do something with a collection; another is let in."""
+    """Show who has access to a collection; grant it to another."""
     collection = get_owned_collection(name)
     context: dict[str, Any] = {"values": {}, "problem": ""}
     if request.method == "POST":

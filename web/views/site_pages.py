@@ -1,4 +1,4 @@
-"""Addresses: one page, or a whole site, kept in step with what they are."""
+"""Web pages and websites that are kept in sync."""
 
 from uuid import UUID
 
@@ -13,7 +13,7 @@ from web.forms import RemoveSiteForm, SiteForm
 
 @require_POST
 def keep(request: HttpRequest) -> HttpResponse:
-    """Keep a page or a site, and begin to bring it in."""
+    """Add a page or a site, and start its first import."""
     check_fetching()
     fields = SiteForm.read(request.POST)
     limits = SiteLimits(
@@ -30,14 +30,14 @@ def keep(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def refresh(request: HttpRequest, site_id: UUID) -> HttpResponse:
-    """Bring a site in as it is today."""
+    """Import a site again."""
     refresh_site(site_id)
     return redirect("web:library")
 
 
 @require_POST
 def remove(request: HttpRequest, site_id: UUID) -> HttpResponse:
-    """Keep a site no more; its documents go if that was asked for."""
+    """Remove a site; delete its documents if requested."""
     check_fetching()
     fields = RemoveSiteForm.read(request.POST)
     remove_site(site_id, with_documents=fields["with_documents"])

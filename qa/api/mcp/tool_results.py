@@ -89,13 +89,31 @@ def fetch_text(key: str) -> Fetched:
         uuid = UUID(key)
     except ValueError as exc:
         raise DocumentNotFound(f"{key!r} is not an id.") from exc
+    metadata: dict[str, Any]
     chunk = Chunk.objects.shown().select_related("document").filter(pk=uuid).first()
-    if chunk is not None:
-        return _fetched_chunk(chunk)
-    document = Document.objects.stored().filter(pk=uuid).first()
-    if document is not None:
-        return _fetched_document(document)
-    raise DocumentNotFound(f"There is no passage or document {key!r}.")
+    document = chunk.document if chunk else Document.objects.stored().filter(pk=uuid).first()
+    if document is None:
+        raise DocumentNotFound(f"There is no passage or document {key!r}.")
+    if chunk:
+        title = " > ".join(dict.fromkeys((document.name, *chunk.heading_path)))
+        text = chunk.text
+        metadata = {"start_char": chunk.start_char, "end_char": chunk.end_char, "page": chunk.page}
+    else:
+        title, text = document.name, document.raw_text[:MAX_FETCHED_CHARS]
+        char_count = len(document.raw_text)
+        metadata = {"char_count": char_count, "is_cut": char_count > MAX_FETCHED_CHARS}
+    return {
+        "id": str(uuid),
+        "title": title,
+        "text": text,
+        "url": _public_url(document.source_uri, str(document.pk)),
+        "metadata": {
+            "document_id": str(document.pk),
+            "source_uri": shown_uri(document.source_uri, file_path=document.file_path),
+            "content_sha256": document.content_sha256,
+            **metadata,
+        },
+    }
 
 
 def show_answer(answered: AnsweredQuestion) -> CallToolResult:
@@ -122,41 +140,6 @@ def _format_quotes(lead: str, quotes: Sequence[QuoteRecord]) -> str:
         place = ", ".join(filter(None, [title, quote.document_date, url]))
         lines.append(f'[{number}] "{quote.whole_text}" ({place})')
     return "\n".join(lines)
-
-
-def _fetched_chunk(chunk: Chunk) -> Fetched:
-    document = chunk.document
-    return {
-        "id": str(chunk.pk),
-        "title": " > ".join(dict.fromkeys((document.name, *chunk.heading_path))),
-        "text": chunk.text,
-        "url": _public_url(document.source_uri, str(document.pk)),
-        "metadata": {
-            "document_id": str(document.pk),
-            "source_uri": shown_uri(document.source_uri, file_path=document.file_path),
-            "content_sha256": document.content_sha256,
-            "start_char": chunk.start_char,
-            "end_char": chunk.end_char,
-            "page": chunk.page,
-        },
-    }
-
-
-def _fetched_document(document: Document) -> Fetched:
-    text = document.raw_text
-    return {
-        "id": str(document.pk),
-        "title": document.name,
-        "text": text[:MAX_FETCHED_CHARS],
-        "url": _public_url(document.source_uri, str(document.pk)),
-        "metadata": {
-            "document_id": str(document.pk),
-            "source_uri": shown_uri(document.source_uri, file_path=document.file_path),
-            "content_sha256": document.content_sha256,
-            "char_count": len(text),
-            "is_cut": len(text) > MAX_FETCHED_CHARS,
-        },
-    }
 
 
 def _public_url(source_uri: str, document_id: str) -> str:

@@ -68,7 +68,14 @@ async def _serve(scope: Any, receive: Any, send: Any) -> None:
         return
     # The SDK takes a second to import: not before it is needed, and not on the event loop.
     server = await asyncio.to_thread(_server, principal.scopes)
-    manager = _new_manager(server)
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: PLC0415
+
+    manager = StreamableHTTPSessionManager(
+        app=server._lowlevel_server,
+        json_response=True,
+        stateless=True,
+        max_request_body_size=settings.PKB_MAX_BODY_BYTES,
+    )
     with acting_as(principal):
         async with manager.run():
             await manager.handle_request(scope, receive, send)
@@ -114,17 +121,6 @@ def _server(scopes: frozenset[Scope]) -> Any:
     from qa.api.mcp.mcp_server import build_server  # noqa: PLC0415
 
     return build_server(scopes=scopes)
-
-
-def _new_manager(server: Any) -> Any:
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: PLC0415
-
-    return StreamableHTTPSessionManager(
-        app=server._lowlevel_server,
-        json_response=True,
-        stateless=True,
-        max_request_body_size=settings.PKB_MAX_BODY_BYTES,
-    )
 
 
 def _find_refusal(method: str, headers: dict[str, str]) -> tuple[int, str] | None:

@@ -40,16 +40,13 @@ def in_openai_shape(handler: ExceptionHandler) -> ExceptionHandler:
 def openai_error(problem: Mapping[str, Any]) -> dict[str, Any]:
     """Convert problem details to OpenAI's format; ``param`` is the first invalid field."""
     status = problem["status"]
+    default = "invalid_request_error" if status < 500 else "server_error"  # noqa: PLR2004
     fields = [error["field"] for error in problem.get("errors", ())]
     return {
         "error": {
             "message": problem["detail"],
-            "type": _TYPES.get(status, _type_of(status)),
+            "type": _TYPES.get(status, default),
             "param": fields[0] if fields else None,
             "code": problem["error"],
         }
     }
-
-
-def _type_of(status: int) -> str:
-    return "invalid_request_error" if status < 500 else "server_error"  # noqa: PLR2004
