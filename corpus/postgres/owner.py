@@ -1,9 +1,11 @@
 """Connect as the tables' owner; the serving role owns nothing."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from django.db import DEFAULT_DB_ALIAS, connections
+
+from corpus.postgres import default_connection
 
 
 def application_role() -> str:
@@ -27,9 +29,5 @@ def as_owner() -> Iterator[None]:
     options = {k: v for k, v in serving.settings_dict["OPTIONS"].items() if k != "pool"}
     settings = {**serving.settings_dict, **owner, "OPTIONS": options}
     owning = type(serving)(settings, DEFAULT_DB_ALIAS)
-    connections[DEFAULT_DB_ALIAS] = owning
-    try:
+    with closing(owning), default_connection(owning):
         yield
-    finally:
-        connections[DEFAULT_DB_ALIAS] = serving
-        owning.close()

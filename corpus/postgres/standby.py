@@ -1,22 +1,28 @@
-"""Check whether the replica is a standby of the primary and how far it has replayed its log."""
+"""Decide if the replica may be read: a standby of the primary that has replayed its log."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from time import monotonic, sleep
+from typing import NamedTuple
 
+import structlog
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection, connections
 
+log = structlog.get_logger(__name__)
+
 REPLICA = "replica"
+# Seconds without the replica after an error.
+PAUSE_S = 10.0
 # A standby nearby replays a commit after one or two milliseconds.
 POLL_S = 0.002
 # By default a commit is acknowledged when it is flushed. Records that are inserted but not flushed,
 # such as those of a read that prunes a page, are not sent to a standby.
 _NEEDED = """
-SELECT CASE current_setting('synchronous_commit') WHEN 'off' THEN pg_current_wal_insert_lsn()
-       ELSE pg_current_wal_flush_lsn() END::text,
-       system_identifier, left(pg_walfile_name(pg_current_wal_flush_lsn()), 8), clock_timestamp()
+SELECT system_identifier, left(pg_walfile_name(pg_current_wal_flush_lsn()), 8),
+       CASE current_setting('synchronous_commit') WHEN 'off' THEN pg_current_wal_insert_lsn()
+       ELSE pg_current_wal_flush_lsn() END::text, clock_timestamp()
   FROM pg_control_system()
 """
 # Another system, a promoted server, or a standby of the primary before a restore has positions that
@@ -46,13 +52,16 @@ class Reason(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+# In the order of the columns of _STANDING.
+_WRONG = (Reason.NOT_A_STANDBY, Reason.OTHER_SYSTEM, Reason.OTHER_TIMELINE, Reason.UNSAFE_ROLE)
+
+
+class Position(NamedTuple):
     """The flushed position of the primary's log at a time, and the identity of that log."""
 
-    lsn: str
     system: int
     timeline: str
+    lsn: str
     at: datetime
 
 
@@ -73,6 +82,42 @@ class StandbyState:
     detail: str = ""
     behind_bytes: int | None = None
     behind: timedelta | None = None
+
+
+class _Pause:
+    """When the replica may be used again, and why it is paused."""
+
+    ends: float = 0.0
+    reason: Reason = Reason.UNREACHABLE
+
+
+def find_obstacle() -> Reason | None:
+    """Return why the primary must be read; None if the replica has everything acknowledged.
+
+    Wait for the replica for a moment, and pause its use if it is a wrong one.
+    """
+    if (reason := pause_reason()) is not None:
+        return reason
+    try:
+        state = check_standby(read_position())
+    except (DatabaseError, InterfaceError):
+        # The primary does not answer, which is no fault of the replica.
+        return Reason.FAILED
+    if state.reason is not None and state.reason is not Reason.BEHIND:
+        pause(state.reason, state.detail)
+    return state.reason
+
+
+def pause(reason: Reason, detail: str) -> None:
+    """Do not use the replica for ``PAUSE_S`` seconds."""
+    _Pause.reason = reason
+    _Pause.ends = monotonic() + PAUSE_S
+    log.warning("replica_not_read", reason=reason.value, detail=detail)
+
+
+def pause_reason() -> Reason | None:
+    """Return why the replica is paused; None if it is not."""
+    return _Pause.reason if monotonic() < _Pause.ends else None
 
 
 def read_position() -> Position:
@@ -100,7 +145,7 @@ def check_standby(needed: Position) -> StandbyState:
 
 def _read_state(needed: Position) -> StandbyState:
     with connections[REPLICA].cursor() as cursor:
-        cursor.execute(_STANDING, [needed.system, needed.timeline, needed.lsn, needed.at])
+        cursor.execute(_STANDING, needed)
         *is_right, behind_bytes, behind = cursor.fetchone()
     for reason, holds in zip(_WRONG, is_right, strict=True):
         if not holds:
@@ -110,10 +155,6 @@ def _read_state(needed: Position) -> StandbyState:
     # The last commit may be newer than the position.
     newest = None if behind is None else max(behind, timedelta(0))
     return StandbyState(Reason.BEHIND, behind_bytes=behind_bytes, behind=newest)
-
-
-# In the order of the columns.
-_WRONG = (Reason.NOT_A_STANDBY, Reason.OTHER_SYSTEM, Reason.OTHER_TIMELINE, Reason.UNSAFE_ROLE)
 
 
 def classify_error(error: Exception) -> Reason:

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -187,22 +188,20 @@ def read_state() -> State:
 
 def _query_database() -> tuple[list[Worker] | None, Backlog | None, Position | None]:
     was_open = connection.connection is not None
+    position = None
     try:
-        return list_workers(), read_backlog(), _read_position()
+        workers, backlog = list_workers(), read_backlog()
+        # If this fails, the other results are still valid.
+        with suppress(*DATABASE_ERRORS):
+            position = read_position() if REPLICA in connections else None
     except DATABASE_ERRORS:
         return None, None, None
+    else:
+        return workers, backlog, position
     finally:
         # The thread of an exporter has no request that would close its connection.
         if not was_open:
             connection.close()
-
-
-def _read_position() -> Position | None:
-    try:
-        return read_position() if REPLICA in connections else None
-    except DATABASE_ERRORS:
-        # The other results are still valid.
-        return None
 
 
 def _humanize(time: timedelta) -> str:

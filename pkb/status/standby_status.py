@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from contextvars import copy_context
 from dataclasses import dataclass
 from threading import Lock, Thread
 from typing import NamedTuple
@@ -10,15 +9,22 @@ from typing import NamedTuple
 from django.conf import settings
 from django.db import connections
 
-from corpus.postgres.snapshot import count_reads, pause_reason
-from corpus.postgres.standby import REPLICA, Position, Reason, StandbyState, check_standby
+from corpus.postgres.snapshot import count_reads
+from corpus.postgres.standby import (
+    REPLICA,
+    Position,
+    Reason,
+    StandbyState,
+    check_standby,
+    pause_reason,
+)
 
 # Connecting takes at most half a second (pkb/databases.py).
 TIMEOUT_S = 1.0
 # If the host answers but the server hangs, a query can block forever: it blocks one thread, which
 # nothing waits for.
 _one_query = Lock()
-_NO_RESPONSE = StandbyState(Reason.UNREACHABLE, "It does not answer.")
+_NO_RESPONSE = StandbyState(Reason.UNREACHABLE)
 
 
 class Fallback(NamedTuple):
@@ -57,7 +63,7 @@ class Standby:
         return self.reads.get(None, 0)
 
     @property
-    def fallbacks(self) -> list["Fallback"]:
+    def fallbacks(self) -> list[Fallback]:
         """Number of reads from the primary instead, by reason."""
         return [Fallback(why, count) for why, count in self.reads.items() if why is not None]
 
@@ -85,7 +91,7 @@ def _query_with_timeout(needed: Position) -> StandbyState:
             cleanup.callback(connections[REPLICA].close)
             states.append(check_standby(needed))
 
-    thread = Thread(target=copy_context().run, args=(query,), daemon=True)
+    thread = Thread(target=query, daemon=True)
     thread.start()
     thread.join(TIMEOUT_S + settings.PKB_REPLICA_WAIT_MS / 1000)
     return states[0] if states else _NO_RESPONSE

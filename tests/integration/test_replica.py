@@ -13,10 +13,9 @@ from pydantic import SecretStr
 from corpus.access.principal import ANONYMOUS, Principal, acting_as
 from corpus.catalogue import delete_document
 from corpus.models import Collection, Document
-from corpus.postgres import snapshot as module
 from corpus.postgres import standby as standby_module
 from corpus.postgres.snapshot import count_reads, read_in_snapshot
-from corpus.postgres.standby import REPLICA, Reason, check_standby, read_position
+from corpus.postgres.standby import REPLICA, Reason, check_standby, pause_reason, read_position
 from pkb.databases import replica_settings
 from pkb.postgres import APPLICATION, OWNER
 from pkb.postgres.external.base import DatabaseWrapper
@@ -68,13 +67,13 @@ def standby(
     """The standby that searches of this thread read, with one text."""
     embed_by_hashing(settings)
     settings.PKB_REPLICA_WAIT_MS = 20_000
-    module._Pause.ends = 0.0
+    standby_module._Pause.ends = 0.0
     with django_db_blocker.unblock(), databases_of(*servers):
         hash_collections()
         ingest_text_of(Collection.objects.get_named("default"))(LIGHTHOUSE)
         yield servers[1]
         Document.objects.all().delete()
-    module._Pause.ends = 0.0
+    standby_module._Pause.ends = 0.0
 
 
 @contextmanager
@@ -170,14 +169,14 @@ def test_the_primary_answers_where_the_standby_is_down(standby: EmbeddedPostgres
     standby.stop()
     try:
         assert find() == (1, False)
-        assert module.pause_reason() is Reason.UNREACHABLE
+        assert pause_reason() is Reason.UNREACHABLE
         shown = standby_shown()
         assert (shown["reason"], shown["behind_bytes"]) == ("unreachable", None)
     finally:
         standby.start()
     # It is tried again after a while.
     assert find() == (1, False)
-    module._Pause.ends = 0.0
+    standby_module._Pause.ends = 0.0
     assert find() == (1, True)
 
 
@@ -208,7 +207,7 @@ def test_it_is_not_read_by_a_role_for_which_no_policy_holds(
     connections[REPLICA].close()
     try:
         assert not read_in_snapshot(is_on_standby)
-        assert module.pause_reason() is Reason.UNSAFE_ROLE
+        assert pause_reason() is Reason.UNSAFE_ROLE
         assert find() == (1, False)
     finally:
         connections[REPLICA].settings_dict["USER"] = APPLICATION
@@ -221,7 +220,7 @@ def test_a_standby_of_what_the_primary_was_before_a_restore_is_not_read(
     restored = needed.replace("left(pg_walfile_name", "'00000009' || left(pg_walfile_name")
     monkeypatch.setattr(standby_module, "_NEEDED", restored)
     assert find() == (1, False)
-    assert module.pause_reason() is Reason.OTHER_TIMELINE
+    assert pause_reason() is Reason.OTHER_TIMELINE
 
 
 def test_nothing_is_written_to_the_standby(standby: EmbeddedPostgres) -> None:
@@ -264,7 +263,7 @@ def test_statement_too_long_on_the_standby_is_not_tried_on_the_primary(
         read_in_snapshot(take_long)
     assert asked == [True]
     # The next search need not take as long: it reads the primary.
-    assert module.pause_reason() is Reason.FAILED
+    assert pause_reason() is Reason.FAILED
     with pytest.raises(OperationalError) as of_primary:
         read_in_snapshot(take_long)
     assert asked == [True, False]
@@ -286,7 +285,7 @@ def test_what_a_lost_connection_cut_short_is_read_on_the_primary(
 
     assert read_in_snapshot(be_cut_off_there) == "read"
     assert asked == [True, False]
-    assert module.pause_reason() is Reason.UNREACHABLE
+    assert pause_reason() is Reason.UNREACHABLE
 
 
 def test_a_primary_that_does_not_tell_where_it_is_is_read_itself(
@@ -295,6 +294,6 @@ def test_a_primary_that_does_not_tell_where_it_is_is_read_itself(
     monkeypatch.setattr(standby_module, "_NEEDED", "SELECT pg_not_there()")
     assert find() == (1, False)
     # It is no fault of the standby.
-    assert module.pause_reason() is None
+    assert pause_reason() is None
     shown = standby_shown()
     assert (shown["is_used"], shown["behind_bytes"]) == (False, None)

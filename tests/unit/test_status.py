@@ -193,7 +193,7 @@ def test_nobody_waits_for_a_standby_that_hangs(
 ) -> None:
     monkeypatch.setattr(standby_module, "TIMEOUT_S", 0.05)
     monkeypatch.setitem(connections.settings, REPLICA, standby_at(listener))
-    needed = Position("0/0", system=1, timeline="00000001", at=NOW)
+    needed = Position(system=1, timeline="00000001", lsn="0/0", at=NOW)
     with django_db_blocker.unblock():
         # Twice: the first read still hangs by then, and no other begins.
         for _ in range(2):
