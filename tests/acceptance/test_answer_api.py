@@ -181,10 +181,10 @@ def test_of_documents_that_disagree_the_newest_answers(
     stored = api.get(f"/answers/{answer['id']}").json()
     assert stored["citations"][0]["document_date"] == "2024-05-01"
     assert stored["disagreement"] == answer["disagreement"]
-    page = api.get(reverse("web:answer", args=[answer["id"]])).content.decode()
+    page = api.page(reverse("web:answer", args=[answer["id"]]))
     assert page.index("1 May 2024") < page.index("Your documents disagree:")
     assert page.index("Your documents disagree:") < page.index("1 May 2019")
-    export = api.get(reverse("web:answer_markdown", args=[answer["id"]])).content.decode()
+    export = api.page(reverse("web:answer_markdown", args=[answer["id"]]))
     assert "- Coast, 2019-05-01: " in export or "- Bavoke, 2019-05-01: " in export
 
 

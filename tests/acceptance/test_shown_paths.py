@@ -144,7 +144,7 @@ def test_paths_are_shown_from_their_root_on(api: Api, filled: Path) -> None:
         [{"path": "", "reason": "There is no inbox/my notes."}],
         [{"path": "inbox/my notes/empty.txt", "reason": "The file is empty."}],
     ]
-    page = api.get("/ui/library").content.decode()
+    page = api.page("/ui/library")
     assert '<option value="inbox">' in page
     assert '<option value="inbox-2">' in page
 

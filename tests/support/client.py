@@ -54,6 +54,8 @@ class Api(APIClient):
 
 @dataclass(frozen=True)
 class Sent:
+    """An event of a stream."""
+
     id: str
     kind: str
     body: Any
@@ -61,6 +63,8 @@ class Sent:
 
 @dataclass(frozen=True)
 class Stream:
+    """The reply to POST /chat, read to its end."""
+
     status: int
     headers: Any
     text: str
@@ -93,6 +97,7 @@ def chat(question: str = LIGHTHOUSE_QUESTION, path: str = "/chat", **fields: Any
 
 
 def again(location: str, *, after: str = "") -> Stream:
+    """Read a stream that was read before, behind the event with that id."""
     return read("get", location, headers={"Last-Event-ID": after} if after else {})
 
 

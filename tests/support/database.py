@@ -67,6 +67,7 @@ def held_up(act: Callable[[], object]) -> Iterator[None]:
 
 
 def on_another_connection(act: Callable[[], object]) -> object:
+    """Return what ``act`` returns, which commits what it does before this test ends."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(_and_close(act)).result(timeout=30)
 
