@@ -54,7 +54,7 @@ class QuoteRecord:
     """A verbatim span of a document version: cited, or shown beside an answer.
 
     Attributes:
-        chunk_id: None if its document was chunked anew, and for a text sent with the question.
+        chunk_id: None if its document was re-chunked, and for a text sent with the question.
         document_id: None if it was deleted, and for a text sent with the question.
         chunk_page: The page on which its chunk begins.
         page_range: The pages of the quote itself.

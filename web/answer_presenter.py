@@ -18,13 +18,13 @@ from qa.context import EXTRACTIVE
 from qa.notices import NOTHING_NEAR, UNANSWERED, UNSURE
 from web.rendered_text import MARKDOWN, Mark, render, visible_text
 
-# Characters of a paragraph or list that are shown before and behind what is quoted in it.
+# Characters of a paragraph or list to show before and after a quote.
 AROUND_CHARS = 500
-# Of a passage that is folded to one line.
+# Characters of a passage that is folded to one line.
 FIRST_CHARS = 160
 PLAIN = "text/plain"
 
-# Of an unsure answer to a text that is not kept, or from documents that are gone.
+# For an unsure answer without passages: from a selected text, or from deleted documents.
 UNSURE_ALONE = "Not sure."
 SHARED_WORDS = "Passages with some of the same words"
 DISAGREEMENT = "Your documents disagree:"

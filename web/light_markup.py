@@ -1,20 +1,17 @@
-"""Read reStructuredText and AsciiDoc as their readers see them, line by line as written. Pure.
+"""Read reStructuredText and AsciiDoc line by line, with source positions. Pure.
 
-No parser of these tells at which character a word stands, which a marked span needs; so only what
-is plain from a line is made an element: code, emphasis, links, the names of what stands below. What
-is not known stays as it is written.
+No parser of these formats tells source positions, which marks need. So only what a line shows by
+itself becomes an element: code, emphasis, links, names of directives. All else is shown as written.
 """
 
 import re
 from collections.abc import Iterator
-from html import escape
 from typing import NamedTuple
 
 from corpus.loaders.registry import ASCIIDOC, RESTRUCTUREDTEXT
-from web.markdown import Element, Part, Piece
+from web.markdown import SAFE_ADDRESS, Element, Part, Piece, link_to
 
 LIGHT = frozenset({RESTRUCTUREDTEXT, ASCIIDOC})
-_SAFE_ADDRESS = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 # Within a paragraph; longer ones are shown as they are written.
 _IN_TICKS = r"(?:[^`\n]|\n(?!\s*\n)){1,150}?"
 _REST = re.compile(
@@ -45,7 +42,7 @@ class _Line(NamedTuple):
 
     Attributes:
         shown: Half-open parts of the source, each with the element around it, or none.
-        is_text: It is text, in which mark-up is looked for.
+        is_text: Whether inline markup is read in it.
     """
 
     shown: tuple[tuple[int, int, str], ...]
@@ -125,25 +122,24 @@ def _numbered(source: str) -> Iterator[tuple[int, int, str]]:
 def _inline(source: str, start: int, end: int, pattern: re.Pattern[str]) -> Iterator[Part]:
     """Yield the parts of an inline markup match."""
     place = start
-    for found in pattern.finditer(source, start, end):
-        yield from _tagged(source, place, found.start(), "")
-        yield from _marked_up(source, found)
-        place = found.end()
+    for match in pattern.finditer(source, start, end):
+        yield from _tagged(source, place, match.start(), "")
+        yield from _marked_up(source, match)
+        place = match.end()
     yield from _tagged(source, place, end, "")
 
 
-def _marked_up(source: str, found: re.Match[str]) -> Iterator[Part]:
-    kind = next(name for name in _KINDS if found[f"{name}_text"] is not None)
-    start, end = found.span(f"{kind}_text")
-    groups = found.groupdict()
+def _marked_up(source: str, match: re.Match[str]) -> Iterator[Part]:
+    kind = next(name for name in _KINDS if match[f"{name}_text"] is not None)
+    start, end = match.span(f"{kind}_text")
+    groups = match.groupdict()
     address = groups.get("link") or ""
-    words, bracket, target = found[f"{kind}_text"].rpartition("<")
-    # Of words with an address or name behind them, they alone are shown.
+    words, bracket, target = match[f"{kind}_text"].rpartition("<")
+    # Words before an address or name in angle brackets are shown without it.
     if kind in {"role", "link"} and bracket and words.strip() and target.endswith(">"):
         end, address = start + len(words.rstrip()), target[:-1]
-    if kind == "link" and _SAFE_ADDRESS.match(address):
-        rest = 'rel="noreferrer noopener nofollow" target="_blank"'
-        yield Element(f'<a href="{escape(address)}" {rest}>')
+    if kind == "link" and SAFE_ADDRESS.match(address):
+        yield link_to(address)
         yield from _tagged(source, start, end, "")
         yield Element("</a>")
         return

@@ -1,4 +1,4 @@
-"""Read Markdown as what is shown of it: elements, and text that knows where it stands. Pure."""
+"""Read Markdown as elements and pieces of text with their source positions. Pure."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -13,10 +13,10 @@ from markdown_it.token import Token
 
 
 class Piece(NamedTuple):
-    """Text as it is shown, and the characters ``start:end`` of the source that it stands for.
+    """Shown text, and the characters ``start:end`` of the source that it comes from.
 
-    Each character shown is the one of the source, but that a line break within code is a space;
-    unless it is whole (an entity, an escape): then all belong together.
+    Each shown character equals its source character (a line break within code becomes a space),
+    unless the piece is whole (an entity, an escape): then it maps to the span as one.
     """
 
     start: int
@@ -26,25 +26,25 @@ class Piece(NamedTuple):
 
 
 class Element(NamedTuple):
-    """An opening, closing or empty element, made here: of the source it has an address at most."""
+    """An opening, closing or empty element; the only text of the source in it is a link's URL."""
 
     html: str
 
 
 Part = Piece | Element
 
-# A table scrolls in itself, which is to be reached by the keyboard.
+# A wide table scrolls in its own box, which the keyboard can reach.
 TABLE = Element('<div class="table-scroll" tabindex="0"><table>')
 TABLE_END = Element("</table></div>")
 
-# The parser takes the square of a block's length for hostile ones (.15 s at 5,000 characters of
-# "!["); longer blocks are shown as they are written.
+# Parsing hostile blocks takes time quadratic in their length (.15 s for 5,000 characters of "![");
+# longer blocks are shown unparsed.
 MAX_INLINE_CHARS = 5_000
-# The place of a space that stands for part of a tab.
+# The place of a space that a tab was expanded to.
 _NOWHERE = -1
-_SAFE_ADDRESS = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
+SAFE_ADDRESS = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 _TAG_NAME = re.compile(r"</?([a-z][a-z0-9]*)\b", re.IGNORECASE)
-# Form without content; any other tag may be what a text is about, and is shown as it is written.
+# Tags of pure form; any other tag may be what a text is about, and is shown as written.
 _DROPPED_TAGS = frozenset(
     "a abbr b big blockquote br center cite code dd del details div dl dt em font h1 h2 h3 h4 h5 h6"
     " hr i img ins kbd li mark ol p picture pre q s samp small source span strike strong sub"
@@ -52,9 +52,15 @@ _DROPPED_TAGS = frozenset(
 )
 
 
+def link_to(address: str) -> Element:
+    """Return the opening element of a link that tells the other site nothing."""
+    rest = 'rel="noreferrer noopener nofollow" target="_blank"'
+    return Element(f'<a href="{escape(address)}" {rest}>')
+
+
 def read_markdown(source: str) -> list[Part]:
-    """Return what is shown of a Markdown text, in order; any text is read."""
-    # The parser would make something else of these; stored texts have none.
+    """Return the elements and text of any Markdown, in order."""
+    # The parser replaces these characters; stored texts have none.
     plain = source.replace("\r", " ").replace("\0", "\ufffd")
     parts: list[Part] = []
     for part in _Reader(plain).read():
@@ -78,7 +84,7 @@ class _Reader:
         self._starts = [0]
         for line in self._lines:
             self._starts.append(self._starts[-1] + len(line) + 1)
-        # Cells of a row are looked for one behind the other.
+        # Where to search for the next cell, by the number of its row.
         self._row_places: dict[int, int] | None = None
 
     def read(self) -> Iterator[Part]:
@@ -116,7 +122,7 @@ class _Reader:
         lines = content.removesuffix("\n").split("\n") if content else []
         for number, bare in enumerate(lines, first):
             begin, end = self._starts[number], self._starts[number + 1] - 1
-            # Tabs that indent a block are opened up, and then stand nowhere.
+            # Tabs that indent a block are expanded: the line is then not in the source.
             is_there = self._lines[number].endswith(bare)
             if bare:
                 start = end - len(bare) if is_there else begin
@@ -133,7 +139,7 @@ class _Reader:
             yield from _read_inline(content, places)
 
     def _find(self, line: str, number: int) -> list[int]:
-        """Return where each character of a line that the parser took out stands, and its end."""
+        """Return the place of each character of a parsed line, and where the line ends."""
         begin, source = self._starts[number], self._lines[number]
         end = begin + len(source)
         if self._row_places is not None:
@@ -141,7 +147,7 @@ class _Reader:
             if places:
                 self._row_places[number] = places[-1] + 1
             return [*(begin + place for place in places), end]
-        # Tabs that indent it may have been opened up.
+        # Tabs that indent it may have been expanded.
         words = line if source.endswith(line) else line.lstrip(" \t")
         at = len(source) - len(words) if source.endswith(words) else max(source.find(words), 0)
         lead = [_NOWHERE] * (len(line) - len(words))
@@ -171,7 +177,7 @@ def _read_inline(content: str, places: list[int]) -> Iterator[Part]:
         match token.type:
             case "link_open" | "link_close":
                 yield from _link(token, links)
-            case "text" if token.meta.get("is_url"):  # spelt anew by the parser
+            case "text" if token.meta.get("is_url"):  # the parser normalizes URLs
                 end = places[token.meta["to"] - 1]
                 yield Piece(places[at + 1], end, token.content, is_whole=True)
             case "text":
@@ -179,7 +185,7 @@ def _read_inline(content: str, places: list[int]) -> Iterator[Part]:
             case "text_special":
                 end = places[at] + len(token.markup)
                 yield Piece(places[at], end, token.content, is_whole=True)
-            case "image":  # its text instead of it: pages load nothing from other sites
+            case "image":  # only its text: pages load nothing from other sites
                 yield from _pieces(token.content, places, at + len("!["))
             case "code_inline":
                 yield from _code(token, content, places)
@@ -198,10 +204,9 @@ def _link(token: Token, links: list[bool]) -> Iterator[Element]:
             yield Element("</a>")
         return
     address = str(token.attrs.get("href", ""))
-    links.append(bool(_SAFE_ADDRESS.match(address)))
+    links.append(bool(SAFE_ADDRESS.match(address)))
     if links[-1]:
-        rest = 'rel="noreferrer noopener nofollow" target="_blank"'
-        yield Element(f'<a href="{escape(address)}" {rest}>')
+        yield link_to(address)
 
 
 def _code(token: Token, content: str, places: list[int]) -> Iterator[Part]:
@@ -225,7 +230,7 @@ def _html(token: Token, places: list[int]) -> Iterator[Part]:
 
 
 def _pieces(text: str, places: list[int], at: int = 0) -> Iterator[Piece]:
-    """Cut a text whose characters stand at ``places[at:]`` where it does not go on there."""
+    """Yield a text, whose characters are at ``places[at:]``, in contiguous pieces."""
     letters = zip(places[at : at + len(text)], text, strict=False)
     numbered = enumerate(letter for letter in letters if letter[0] != _NOWHERE)
     for _, run in groupby(numbered, key=lambda each: each[1][0] - each[0]):
@@ -241,8 +246,8 @@ _Rule = Callable[[StateInline, bool], bool]
 def _parser() -> MarkdownIt:
     """Return a parser that notes where each inline token begins ("at") and ends ("to").
 
-    A definition of a link is shown: it may be prose that only looks like one, and what it is for
-    may stand outside the stretch. Text is never left to be collected, which would lose its place.
+    Link definitions are shown: one may be prose, or its use outside the excerpt. Text is never left
+    pending, which would lose its place.
     """
     parser = MarkdownIt("commonmark").enable("table")
     parser.disable(["inline", "text_join", "reference", "fragments_join"])

@@ -1,6 +1,6 @@
-"""Render a stretch of a stored text as HTML, with spans of it marked. Pure.
+"""Render an excerpt of a stored text as HTML, with spans of it marked. Pure.
 
-Nothing of the text is ever HTML: elements are made here, all else is escaped.
+Text of documents is always escaped: all elements are made here.
 """
 
 import re
@@ -17,11 +17,11 @@ MARKDOWN = "text/markdown"
 
 
 class Mark(NamedTuple):
-    """Characters ``start:end`` of a document that an element is laid around.
+    """Characters ``start:end`` of a document to put in an element.
 
     Attributes:
         tag, name: The element, and its class.
-        id: Of the first piece of it that is shown.
+        id: Of the first of its elements: a mark that crosses markup has several.
     """
 
     start: int
@@ -39,20 +39,20 @@ def render(
     marks: Sequence[Mark] = (),
     inserted: Sequence[tuple[int, str]] = (),
 ) -> str:
-    """Return the text as HTML in which each span that is marked has its elements around it.
+    """Return the text as HTML with marks around spans of it.
 
-    Joined, what a mark's elements hold is what is shown of its span: of plain text the span
-    itself, of Markdown the span without its marks, of a table its cells. It is to
-    stand in a block of the class ``rendered``, plain text in one of the class ``text``.
+    The elements of a mark contain what is shown of its span: all of a plain text, the words of
+    Markdown, the cells of a table. The HTML needs a block of the class ``rendered`` around it,
+    plain text one of the class ``text``.
 
     Args:
-        text: Of a document, in its stored form.
-        media_type: Of the document; ``text/markdown`` is rendered; of reStructuredText and
-            AsciiDoc what is within lines; of formats whose tables are stored as rows between bars
-            these are tables; all else is shown as it is.
-        offset: Where the text begins in its document.
+        text: An excerpt of a document, in its stored form.
+        media_type: Of the document: Markdown is rendered, and markup within lines of
+            reStructuredText and AsciiDoc; formats whose tables are stored as rows between bars get
+            tables; all else is shown as it is.
+        offset: Where the excerpt begins in its document.
         marks: Spans in characters of the document, outer ones first.
-        inserted: HTML that is put in as it is, and behind which character of the document.
+        inserted: HTML to insert unescaped, each after a character of the document.
     """
     parts = _read(text, media_type)
     shifted = [m._replace(start=m.start - offset, end=m.end - offset) for m in marks]

@@ -1,6 +1,6 @@
 """Read tables as loaders write them: cells between bars, dashes below the head. Pure.
 
-What stands in the cells is text, not Markdown, but for a backslash before a bar.
+Cells contain text, not Markdown; only bars are escaped, by a backslash.
 """
 
 import re

@@ -254,7 +254,7 @@ _ADVICE = (
 )
 
 
-# Behind it stands the whole list of formats, which the pages have behind a link.
+# Separates a reason from the list of all formats, which pages link to.
 _LIST = ". Supported are: "
 
 

@@ -1,4 +1,4 @@
-"""Logging in and out, one's password and keys, and the first user."""
+"""Pages of accounts: login, password, API keys, and the first user."""
 
 from typing import Any
 

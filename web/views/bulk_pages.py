@@ -20,7 +20,7 @@ TITLES_SHOWN = 20
 
 @require_POST
 def bulk(request: HttpRequest) -> HttpResponse:
-    """Do it, or ask first: a deletion is to be confirmed."""
+    """Run an action on the selected documents; a deletion must be confirmed first."""
     fields = BulkForm.read(request.POST)
     act = Act(fields["act"])
     if act == Act.DELETE and not fields["confirmed"]:

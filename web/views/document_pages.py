@@ -1,4 +1,4 @@
-"""The page of a document: a window of its text with the chunks in it, and what is done to it."""
+"""The page of a document: a window of its text with its chunks, and actions on it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -99,7 +99,7 @@ class HeadingLink:
 
 
 def headings_of(outline: Outline) -> list[HeadingLink]:
-    """Return the headings of a document that lead somewhere, as many as people read."""
+    """Return links to the headings of a document; none if there are too few for an outline."""
     headings = [each for each in outline.headings if each.level < LINE_LEVEL][:MAX_HEADINGS]
     if len(headings) < MIN_HEADINGS:
         return []
@@ -214,7 +214,7 @@ def _read_lines(
 ) -> tuple[int, str]:
     """Read whole lines, as far as they are short; return where they begin, and the text.
 
-    The character ``held`` is among them, if it stands behind ``start``.
+    They include the character ``held`` if it is after ``start``.
     """
     start = max(min(start, document.char_count - 1), 0)
     # With the character before it, by which a line is known to begin there.
@@ -278,6 +278,6 @@ def tag(request: HttpRequest, document_id: UUID) -> HttpResponse:
 @endpoint(POST=Endpoint(cost=Cost.ENCODE))
 @require_POST
 def reingest(request: HttpRequest, document_id: UUID) -> HttpResponse:
-    """Cut and embed the document by its collection's settings of today."""
+    """Chunk and embed the document again with its collection's present settings."""
     reingest_document(find_document(document_id))
     return redirect("web:document", document_id)

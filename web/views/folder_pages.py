@@ -17,7 +17,7 @@ from web.forms import FolderForm
 
 @require_POST
 def sync_folder(request: HttpRequest) -> HttpResponse:
-    """Begin to mirror a folder of the server."""
+    """Start a sync of a folder of the server."""
     fields = FolderForm.read(request.POST)
     folder = _find(fields["content_path"])
     options = SyncOptions(
@@ -29,7 +29,7 @@ def sync_folder(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def watch_folder(request: HttpRequest) -> HttpResponse:
-    """Have a folder of the server mirrored whenever it changes."""
+    """Watch a folder of the server: sync it whenever it changes."""
     fields = FolderForm.read(request.POST)
     collection = get_or_create_collection(fields["collection"])
     begin_watching(_find(fields["content_path"]), collection=collection)
@@ -44,14 +44,14 @@ def unwatch(request: HttpRequest, folder_id: int) -> HttpResponse:
 
 @require_POST
 def sync_watched(request: HttpRequest, folder_id: int) -> HttpResponse:
-    """Mirror a watched folder as it is now, also where it is empty."""
+    """Sync a watched folder now, even if it is empty."""
     folder = get_object_or_404(WatchedFolder.objects.select_related("collection"), pk=folder_id)
     return redirect("web:job", sync_folder_now(folder).pk)
 
 
 @require_POST
 def sync_source(request: HttpRequest, name: str) -> HttpResponse:
-    """Begin to mirror a source, or show the sync of it that runs."""
+    """Start a sync of a source, or show the running one."""
     return redirect("web:job", begin_sync(name).pk)
 
 

@@ -101,7 +101,7 @@ def library(request: HttpRequest) -> HttpResponse:
 
 
 def addresses() -> dict[str, Any]:
-    """Return what the library shows of addresses, where they may be fetched."""
+    """Return the context of websites; empty if fetching is off."""
     if settings.PKB_FETCH == "off":
         return {}
     return {
@@ -111,7 +111,7 @@ def addresses() -> dict[str, Any]:
 
 
 def filtered(fields: dict[str, Any]) -> DocumentQuerySet:
-    """Return the documents that a filter of the library lets through."""
+    """Return the documents that a filter of the library selects."""
     documents = Document.objects.listed().tagged(fields["tag"])
     names = {"type": "media_type", "status": "status"}
     exact = {field: fields[name] for name, field in names.items() if fields[name]}
@@ -137,7 +137,7 @@ def columns(sort: str) -> list[Column]:
 
 
 def new_collection_choices() -> dict[str, Any]:
-    """Return what a new collection may be given, and what it gets otherwise."""
+    """Return the choices and defaults for a new collection."""
     return {
         "models": [name for name in embedders.names if "<" not in name],
         "model": settings.PKB_EMBEDDING_MODEL,
@@ -159,7 +159,7 @@ STRATEGIES = (
 
 @require_POST
 def clear(request: HttpRequest) -> HttpResponse:
-    """Show no more of the work that has ended by now; the jobs stay under Jobs."""
+    """Hide the jobs that have ended by now; they stay on the page of jobs."""
     reply = redirect("web:library")
     now = timezone.now().timestamp()
     reply.set_cookie(
@@ -182,7 +182,7 @@ def formats(request: HttpRequest) -> HttpResponse:
 @endpoint(POST=Endpoint(cost=Cost.ENCODE, body=BodySize.FILE))
 @require_POST
 def upload(request: HttpRequest) -> HttpResponse:
-    """Keep files, and begin to take them in."""
+    """Store uploaded files, and start their ingestion."""
     fields = UploadForm.read(request.POST)
     collection = get_or_create_collection(fields["collection"])
     job = start_upload(request.FILES.getlist("file"), collection=collection, tags=fields["tags"])
@@ -194,7 +194,7 @@ def upload(request: HttpRequest) -> HttpResponse:
 @endpoint(POST=Endpoint(cost=Cost.ENCODE))
 @require_POST
 def paste(request: HttpRequest) -> HttpResponse:
-    """Take in a text at once, and show it."""
+    """Ingest a text at once, and show it."""
     fields = PasteForm.read(request.POST)
     attributes = Attributes(source="note", title=fields["title"], tags=fields["tags"])
     collection = get_or_create_collection(fields["collection"])

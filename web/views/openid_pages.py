@@ -1,4 +1,4 @@
-"""Logging in at the OpenID provider: there, and back."""
+"""Login at the OpenID provider."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ from web.views.account_pages import BACKEND
 @never_cache
 @require_GET
 def begin(request: HttpRequest) -> HttpResponse:
-    """Lead to the provider."""
+    """Redirect to the provider."""
     login_state = LoginState.begin(wanted=request.GET.get("next", ""))
     address = find_issuer().login_url(login_state, redirect_uri=_callback_of(request))
     reply = redirect(address)
@@ -37,7 +37,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_GET
 def come_back(request: HttpRequest) -> HttpResponse:
-    """Log in who comes back from the provider, and lead to the page that was wanted."""
+    """Log in the user who returns from the provider, and redirect to the page they wanted."""
     issuer = find_issuer()
     claims: dict[str, Any] = {}
     try:

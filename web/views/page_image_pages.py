@@ -1,4 +1,4 @@
-"""A PDF or an image as its pages look, with a quote marked on them."""
+"""Page images of a PDF or an image, with a quote marked on them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,13 +24,13 @@ from web.views.document_pages import find_document, headings_of, read_outline
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A page with what is pointed out on it.
+    """A page with a quote marked on it.
 
     Attributes:
-        quote: The part of what was asked for that stands on this page; may be empty.
+        quote: The part of the quote on this page; may be empty.
         span: What was asked for, as a query, to take along to other pages.
         ocr_confidence: Of the quote, where OCR is least sure; None where it was not read so.
-        other_pages: That the quote stands on too.
+        other_pages: The other pages of the quote.
     """
 
     number: int
@@ -53,8 +53,8 @@ class Sheet:
         return self.number + 1 if self.number < self.layout.page_count else None
 
 
-class Sought(NamedTuple):
-    """Return the parts of a quote that are on a page, and the text before them."""
+class QuoteOnPage(NamedTuple):
+    """The parts of a quote that are on a page, and the text before them."""
 
     spans: list[tuple[int, int]]
     marked: list[tuple[int, int]]
@@ -62,25 +62,25 @@ class Sought(NamedTuple):
     before: str
 
 
-def read_sought(
+def read_quote_on_page(
     document: Document, number: int, *, outline: Outline, start: int, end: int
-) -> Sought:
-    """Read what of characters ``start:end`` of a document is on a page of it."""
+) -> QuoteOnPage:
+    """Read the part of characters ``start:end`` of a document that is on a page."""
     spans = outline.spans_of_page(number, char_count=document.char_count)
     marked = _common(spans, start, end)
     before = _common(spans, 0, marked[0][0]) if marked else []
-    return Sought(spans, marked, _read(document, marked), _read(document, before))
+    return QuoteOnPage(spans, marked, _read(document, marked), _read(document, before))
 
 
 def read_sheet(
-    document: Document, number: int, sought: Sought, *, outline: Outline, start: int, end: int
+    document: Document, number: int, on_page: QuoteOnPage, *, outline: Outline, start: int, end: int
 ) -> Sheet:
     """Find characters ``start:end`` of a document on a page of it.
 
     Raises:
         OriginalNotFound, OriginalChanged, PageNotFound, UnreadableFile: It cannot be drawn.
     """
-    spans, marked, quote, before = sought
+    spans, marked, quote, before = on_page
     by_ocr = [run for span in spans for run in find_runs(outline.scanned, *span)]
     layout = find_on_page(
         read_original(document),
@@ -121,7 +121,7 @@ def page(request: HttpRequest, document_id: UUID, number: int) -> HttpResponse:
         if not has_pages(row):
             raise PageNotFound("Only PDFs and images have page images.")
         outline = read_outline(row)
-        sought = read_sought(row, number, outline=outline, **asked)
-    sheet = read_sheet(row, number, sought, outline=outline, **asked)
+        on_page = read_quote_on_page(row, number, outline=outline, **asked)
+    sheet = read_sheet(row, number, on_page, outline=outline, **asked)
     context = {"document": row, "sheet": sheet, "headings": headings_of(outline)}
     return render(request, "web/page.html", context)

@@ -1,4 +1,4 @@
-"""The page of quality: what people said by day, evaluations, and the map of a collection."""
+"""The page of quality: ratings by day, evaluations, and the map of a collection."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class DayBar(NamedTuple):
     down_height: float
 
 
-# Pixels: the axis stands in the middle, likes above it and dislikes below.
+# Pixels: likes are above the axis in the middle, dislikes below.
 BARS_HEIGHT = 140
 AXIS = 70
 
@@ -208,7 +208,7 @@ def plot(request: HttpRequest, dataset: str, name: str) -> HttpResponse:
 
 @require_POST
 def compute_map(request: HttpRequest) -> HttpResponse:
-    """Have a worker compute the map anew."""
+    """Start a job that computes the map again."""
     collection = Collection.objects.get_named(MapForm.read(request.POST)["collection"])
     start_map(collection)
     return redirect(f"{reverse('web:quality')}?collection={collection.qualified_name}")

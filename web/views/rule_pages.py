@@ -1,4 +1,4 @@
-"""Rules that tag documents: listed, tried, kept, removed."""
+"""Pages of the rules that tag documents."""
 
 from typing import Any
 from uuid import UUID
@@ -82,6 +82,6 @@ def _show(
 @endpoint(POST=Endpoint(scope=Scope.ADMIN))
 @require_POST
 def delete(request: HttpRequest, rule_id: UUID) -> HttpResponse:
-    """Remove a rule; tags that it has put on stay."""
+    """Delete a rule; the tags it added stay."""
     delete_rule(rule_id)
     return redirect("web:rules")

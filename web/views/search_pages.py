@@ -97,7 +97,7 @@ def draw_hit(passage: Passage, query: str, media_type: str) -> SafeString:
 
 
 _WORD = re.compile(r"\w+")
-# Words that say nothing of what is looked for.
+# Words that are not searched for.
 _COMMON = frozenset(
     "a an and are as at be by can do does for from had has have how i in is it its of on or our"
     " that the their there these they this to was we were what when where which who whom why will"

@@ -60,10 +60,10 @@ class MessageContent(serializers.Field[str, Any, Any, Any]):
 def check_messages(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Reject messages without a question or with too long a one; trim the question."""
     asked = [at for at, message in enumerate(messages) if message["role"] == "user"]
-    said = (messages[asked[-1]].get("content") or "") if asked else ""
-    if not said.strip():
+    text = (messages[asked[-1]].get("content") or "") if asked else ""
+    if not text.strip():
         raise serializers.ValidationError("Must contain a user message with a question.")
-    question = StrictCharField(max_length=MAX_QUESTION_CHARS).run_validation(said)
+    question = StrictCharField(max_length=MAX_QUESTION_CHARS).run_validation(text)
     return [
         {**message, "content": question} if at == asked[-1] else message
         for at, message in enumerate(messages)
@@ -72,9 +72,9 @@ def check_messages(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def check_size(texts: list[str]) -> list[str]:
     """Reject requests that would occupy the models for minutes."""
-    most = settings.PKB_MODEL_INPUT_CHARS
-    if (count := sum(map(len, texts))) > most:
+    limit = settings.PKB_MODEL_INPUT_CHARS
+    if (count := sum(map(len, texts))) > limit:
         raise serializers.ValidationError(
-            f"{count:,} characters; at most {most:,} are allowed. Send several requests."
+            f"{count:,} characters; at most {limit:,} are allowed. Send several requests."
         )
     return texts
