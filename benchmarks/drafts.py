@@ -44,9 +44,10 @@ from corpus.access.principal import SYSTEM, acting_as
 from evaluation.datasets import GoldQuestion, read_dataset
 from evaluation.index import index_dataset
 from evaluation.metrics import contains_gold
-from qa.answer_question import AnsweredQuestion, answer_question
+from qa.answer_question import answer_question
 from qa.answerers.lm_answerer import LMAnswerer
 from qa.context import QAContext, build_context
+from qa.types import AnsweredQuestion
 from tests.support.chat_server import Call, chat_server
 
 REPLIES = Path(__file__).resolve().parent / "drafts"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from evaluation.metrics import contains_gold
-from qa.answer_question import AnsweredQuestion
+from qa.types import AnsweredQuestion
 
 
 class FailureStage(StrEnum):

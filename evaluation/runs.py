@@ -11,12 +11,12 @@ from evaluation.failure_stage import FailureStage, find_failure_stage
 from evaluation.metrics import NDCG_DEPTH, contains_gold, exact_match, judge_ranking, token_f1
 from evaluation.results import Observation, Progress
 from qa import models
-from qa.answer_question import AnsweredQuestion, answer_question
+from qa.answer_question import answer_question
 from qa.context import QAContext
 from qa.language_model import expand_question, rewrite_question
 from qa.search_passages import search_passages
 from qa.sessions import CONTEXT_MESSAGES, CONTEXT_TOKENS, trim_history
-from qa.types import Citation, Exchange, Passage, Query
+from qa.types import AnsweredQuestion, Citation, Exchange, Passage, Query
 from qa.verify_claim import verify_claim
 
 # Labels of data sets for support and contradiction; all others mean neither.

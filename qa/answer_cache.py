@@ -1,12 +1,10 @@
 """Cache of answers, valid while documents and settings are unchanged."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Mapping
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import structlog
@@ -18,11 +16,7 @@ from corpus.models import Collection, CollectionChange, Version
 from qa.configuration_hash import configuration_sha256
 from qa.context import QAContext
 from qa.graph_state import QAInput
-from qa.types import Answer
-
-if TYPE_CHECKING:
-    from qa.answer_question import AnsweredQuestion
-
+from qa.types import Answer, AnsweredQuestion
 
 # The smallest PKB_RETENTION_DAYS, so that no answer outlives its retention in the cache. Older
 # entries are dropped at the next question.

@@ -1,7 +1,7 @@
 """Answer one question; the entry point for views, commands and tests."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -27,26 +27,7 @@ from qa.language_model import VerifiedDraft
 from qa.search.display import add_page_numbers, show_units
 from qa.search.hybrid import VersionPinnedRetriever
 from qa.search.selected_text import SelectedText
-from qa.types import Answer, Draft, Exchange, Passage, Query
-
-
-@dataclass(frozen=True, slots=True)
-class AnsweredQuestion:
-    """A verified answer, stored, with a record of how it was made.
-
-    Attributes:
-        searched: The question completed from its conversation.
-        passages: The passages given to the answerer, best first.
-        draft: The unverified draft; None without passages, and for a question of several parts.
-        steps: Name, milliseconds and summary of each node that ran.
-    """
-
-    id: str
-    answer: Answer
-    searched: str
-    passages: tuple[Passage, ...]
-    steps: tuple[dict[str, Any], ...] = field(default=())
-    draft: Draft | None = None
+from qa.types import Answer, AnsweredQuestion, Draft, Exchange, Query
 
 
 def answer_question(

@@ -14,12 +14,11 @@ from corpus.models.chunk import PREVIEW_CHARS
 from corpus.postgres.snapshot import read_in_snapshot
 from corpus.roots.shown_paths import shown_uri
 from qa import models
-from qa.answer_question import AnsweredQuestion
 from qa.answer_store import draft_to_json
 from qa.notices import notice_of
 from qa.search.display import add_quote_pages, find_page_range, read_slices
 from qa.search.hybrid import passage_of
-from qa.types import Citation, ClosePassage, PageRange
+from qa.types import AnsweredQuestion, Citation, ClosePassage, PageRange
 
 # A span as an answer stores it: document_id, content_sha256, start_char, end_char, score, and unit,
 # the start and end of what is shown around it (older answers have none).

@@ -12,11 +12,11 @@ from django.utils import timezone
 
 from corpus.access.principal import current_restricted_key_id, current_user_id
 from corpus.embedders.tokens import count_cl100k_tokens
-from qa.answer_question import AnsweredQuestion, answer_question
+from qa.answer_question import answer_question
 from qa.context import QAContext
 from qa.models import Answer, Message, Session
 from qa.retention import reset_completed_question
-from qa.types import Exchange
+from qa.types import AnsweredQuestion, Exchange
 
 # Exchanges of a session that a question is read with.
 CONTEXT_MESSAGES = 3

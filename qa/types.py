@@ -372,3 +372,22 @@ class Answer:
         if self.text:
             return "answer"
         return "unsure" if self.is_unsure else "abstained"
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredQuestion:
+    """A verified answer, stored, with a record of how it was made.
+
+    Attributes:
+        searched: The question completed from its conversation.
+        passages: The passages given to the answerer, best first.
+        draft: The unverified draft; None without passages, and for a question of several parts.
+        steps: Name, milliseconds and summary of each node that ran.
+    """
+
+    id: str
+    answer: Answer
+    searched: str
+    passages: tuple[Passage, ...]
+    steps: tuple[dict[str, Any], ...] = field(default=())
+    draft: Draft | None = None

@@ -1,6 +1,9 @@
-"""Find and load models inside Python packages, without a hub."""
+"""Find models in folders and Python packages, without a hub, and have their graphs exported."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -8,7 +11,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from corpus.atomic_files import digest_files
 from corpus.errors import BackendError
+
+# Increase it when onnx_export changes the graph of the same weights.
+EXPORT_VERSION = 2
+EXPORT_TIMEOUT_S = 900
+GRAPH, QUANTIZED_GRAPH = "model.onnx", "model-int8.onnx"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,3 +163,46 @@ def _read(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as exc:
         raise BackendError(f"{path} cannot be read: {exc}") from exc
+
+
+def exported_graph(folder: Path, cache_dir: Path, *, name: str, quantized: bool = False) -> Path:
+    """Return the graph of a model; export it at the first call.
+
+    Raises:
+        BackendError: The folder has no weights, or the export failed.
+    """
+    graph = cache_dir / f"{name}-{_digest(folder)}" / (QUANTIZED_GRAPH if quantized else GRAPH)
+    if graph.is_file():
+        return graph
+    try:
+        done = subprocess.run(  # noqa: S603  (a module of ours, and two paths)
+            [
+                sys.executable,
+                "-m",
+                "corpus.embedders.onnx_export",
+                str(folder.resolve()),
+                str(graph.resolve()),
+            ],
+            cwd=Path(__file__).parents[2],
+            env={**os.environ, "HF_HUB_OFFLINE": "1"},
+            capture_output=True,
+            text=True,
+            timeout=EXPORT_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as exc:
+        raise BackendError(f"The export of {folder} did not run: {exc}") from exc
+    if not graph.is_file():
+        reason = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
+        raise BackendError(f"The export of {folder} to {graph} failed: {reason}")
+    return graph
+
+
+def _digest(folder: Path) -> str:
+    weights = sorted([*folder.glob("*.safetensors"), *folder.glob("pytorch_model*.bin")])
+    if not weights:
+        raise BackendError(f"The folder {folder} holds neither an ONNX graph nor weights.")
+    try:
+        return digest_files([folder / "config.json", *weights], version=EXPORT_VERSION)
+    except OSError as exc:
+        raise BackendError(f"The model in {folder} cannot be read: {exc}") from exc

@@ -17,6 +17,7 @@ from corpus.embedders.model_files import (
     PACKAGED_MODELS,
     POOLINGS,
     ModelFacts,
+    exported_graph,
     find_model,
     read_model_facts,
 )
@@ -219,8 +220,6 @@ class OnnxEmbedder(TokenizedModel, LazyModel[tuple[OnnxModel, "Tokenizer"]]):
         paths = (self._folder / "model.onnx", self._folder / "onnx" / "model.onnx")
         path = next(filter(Path.is_file, paths), None)
         if path is None:
-            from corpus.embedders.onnx_export import exported_graph  # noqa: PLC0415  (it runs its graph)
-
             name = Path(self._model).name
             path = exported_graph(
                 self._folder, self._cache_dir, name=name, quantized=self._quantized

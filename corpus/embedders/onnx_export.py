@@ -1,19 +1,17 @@
-"""Export a transformers model to ONNX, once, in a separate process.
+"""Export a transformers model to ONNX: ``python -m corpus.embedders.onnx_export FOLDER TARGET``.
 
-``exported_graph`` starts ``python -m corpus.embedders.onnx_export FOLDER TARGET``, so that the
-serving process never loads torch (docs/decisions/0015). A target called ``model-int8.onnx`` is
-quantized.
+``exported_graph`` runs it in a process of its own, so that the serving process never loads torch
+(docs/decisions/0015). A target called ``model-int8.onnx`` is quantized.
 """
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corpus.atomic_files import digest_files, write_once
+from corpus.atomic_files import write_once
+from corpus.embedders.model_files import QUANTIZED_GRAPH
 from corpus.embedders.onnx import OnnxModel
 from corpus.embedders.tokens import load_tokenizer, tokenize
 from corpus.errors import BackendError
@@ -21,43 +19,12 @@ from corpus.errors import BackendError
 if TYPE_CHECKING:
     import torch
 
-# Increase it when this module changes the graph of the same weights.
-EXPORT_VERSION = 2
-EXPORT_TIMEOUT_S = 900
 # Minimum cosine of a token's vector by the graph and by the model; docs/decisions/0015.
 MIN_COSINE = 0.9999
 MIN_COSINE_QUANTIZED = 0.95
 
-GRAPH, QUANTIZED_GRAPH = "model.onnx", "model-int8.onnx"
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _PROBES = ("", "What is the refund period?", "naïve 東京 \U0001f600 " + "token " * 60)
-
-
-def exported_graph(folder: Path, cache_dir: Path, *, name: str, quantized: bool = False) -> Path:
-    """Return the graph of a model; export it at the first call.
-
-    Raises:
-        BackendError: The folder has no weights, or the export failed.
-    """
-    graph = cache_dir / f"{name}-{_digest(folder)}" / (QUANTIZED_GRAPH if quantized else GRAPH)
-    if graph.is_file():
-        return graph
-    try:
-        done = subprocess.run(  # noqa: S603  (this very module, and two paths)
-            [sys.executable, "-m", __name__, str(folder.resolve()), str(graph.resolve())],
-            cwd=Path(__file__).parents[2],
-            env={**os.environ, "HF_HUB_OFFLINE": "1"},
-            capture_output=True,
-            text=True,
-            timeout=EXPORT_TIMEOUT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as exc:
-        raise BackendError(f"The export of {folder} did not run: {exc}") from exc
-    if not graph.is_file():
-        reason = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
-        raise BackendError(f"The export of {folder} to {graph} failed: {reason}")
-    return graph
 
 
 def export(folder: Path, graph: Path) -> None:
@@ -84,16 +51,6 @@ def export(folder: Path, graph: Path) -> None:
             _check_agreement(model, folder, path, min_cosine=MIN_COSINE_QUANTIZED)
 
     write_once(graph, write)
-
-
-def _digest(folder: Path) -> str:
-    weights = sorted([*folder.glob("*.safetensors"), *folder.glob("pytorch_model*.bin")])
-    if not weights:
-        raise BackendError(f"The folder {folder} holds neither an ONNX graph nor weights.")
-    try:
-        return digest_files([folder / "config.json", *weights], version=EXPORT_VERSION)
-    except OSError as exc:
-        raise BackendError(f"The model in {folder} cannot be read: {exc}") from exc
 
 
 def _load_model(folder: Path) -> "torch.nn.Module":

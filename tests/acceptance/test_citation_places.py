@@ -13,13 +13,12 @@ from corpus.loaders.blocks import OcrBox
 from corpus.loaders.ocr import OCR
 from corpus.models import Collection, Document
 from qa import models
-from qa.answer_question import AnsweredQuestion
 from qa.answer_record import new_answer_record, stored_answer_records
 from qa.answer_store import record_answer
 from qa.api.serializers import AnswerShown
 from qa.search.display import add_page_numbers
 from qa.search.hybrid import passage_of
-from qa.types import Answer, Citation, ClosePassage
+from qa.types import Answer, AnsweredQuestion, Citation, ClosePassage
 from tests.acceptance.test_originals import (
     CUT,
     pumps,  # noqa: F401  (a fixture)

@@ -17,9 +17,10 @@ from evaluation.questions import decide_questions, propose_questions, read_accep
 from evaluation.reports import latest_results
 from evaluation.runs import recall_turns
 from pkb.product_settings import settings_with
-from qa.answer_question import AnsweredQuestion, answer_question
+from qa.answer_question import answer_question
 from qa.context import build_context
 from qa.sessions import CONTEXT_MESSAGES
+from qa.types import AnsweredQuestion
 from tests.support.chat_server import language_model, says
 from tests.support.commands import run
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest

@@ -15,7 +15,8 @@ from corpus.models import Document
 from evaluation import runs
 from pkb.env import BASE_DIR
 from qa import models
-from qa.answer_question import AnsweredQuestion, answer_question
+from qa.answer_question import answer_question
+from qa.types import AnsweredQuestion
 from tests.recordings.models import RERANKER
 from tests.support.commands import run
 

@@ -18,10 +18,11 @@ from corpus.jobs.kinds.reembed_job import switch_model
 from corpus.models import Chunk, Collection, CollectionChange, Document, Embedding, Tag
 from corpus.tags import change_tags
 from qa.answer_cache import cache
-from qa.answer_question import AnsweredQuestion, answer_question
+from qa.answer_question import answer_question
 from qa.concurrency import NullListener
 from qa.context import build_context
 from qa.models import Answer
+from qa.types import AnsweredQuestion
 from tests.support.chat_server import (
     Behaviour,
     answers,

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from corpus.embedders import onnx_export
+from corpus.embedders import model_files, onnx_export
 from corpus.embedders.model_files import packaged_model
 from corpus.embedders.onnx import OnnxEmbedder
 from corpus.errors import BackendError
@@ -62,7 +62,7 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def exported_to(folder: Path, cache: Path) -> Path:
     """Return the path that an embedder's export of this folder has."""
-    return cache / f"{folder.name}-{onnx_export._digest(folder)}" / "model.onnx"
+    return cache / f"{folder.name}-{model_files._digest(folder)}" / "model.onnx"
 
 
 def start_export(folder: Path, graph: Path) -> "subprocess.Popen[bytes]":
@@ -119,11 +119,11 @@ def test_other_weights_are_exported_anew(tiny_model: Path, tmp_path: Path) -> No
     first.mkdir()
     (first / "model.safetensors").write_bytes(b"1")
     (first / "config.json").write_text("{}")
-    before = onnx_export._digest(first)
+    before = model_files._digest(first)
     (first / "model.safetensors").write_bytes(b"2")
-    after_weights = onnx_export._digest(first)
+    after_weights = model_files._digest(first)
     (first / "config.json").write_text(json.dumps({"hidden_act": "relu"}))
-    assert len({before, after_weights, onnx_export._digest(first)}) == 3
+    assert len({before, after_weights, model_files._digest(first)}) == 3
 
 
 def test_broken_weights_are_a_backend_error(tiny_model: Path, tmp_path: Path) -> None:

@@ -8,9 +8,8 @@ from corpus.ingestion.document_writer import StoredDocument
 from corpus.ingestion.ingest import ingest_submission
 from corpus.ingestion.submission import Attributes, IngestOptions, Submission, SubmittedFile
 from corpus.models import Collection
-from qa.answer_question import AnsweredQuestion
 from qa.answer_record import AnswerRecord, new_answer_record
-from qa.types import Answer, Citation, ClosePassage, Passage
+from qa.types import Answer, AnsweredQuestion, Citation, ClosePassage, Passage
 
 Ingest = Callable[..., StoredDocument]
 Quoted = TypeVar("Quoted", Citation, ClosePassage)

@@ -7,8 +7,7 @@ import pytest
 from evaluation.failure_stage import FailureStage, find_failure_stage
 from evaluation.figures import BY_KIND, MEASURES, count_by_kind, measure_all, measure_thresholds
 from evaluation.results import ANSWERS, FOREIGN, Observation
-from qa.answer_question import AnsweredQuestion
-from qa.types import Answer, Draft, Passage, Quote, Statement
+from qa.types import Answer, AnsweredQuestion, Draft, Passage, Quote, Statement
 
 GOLD = ("Orsolya Quill",)
 PASSAGE = Passage(

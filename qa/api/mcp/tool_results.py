@@ -12,14 +12,13 @@ from typing_extensions import TypedDict
 from corpus.errors import DocumentNotFound
 from corpus.models import Chunk, Document
 from corpus.roots.shown_paths import shown_uri
-from qa.answer_question import AnsweredQuestion
 from qa.answer_record import QuoteRecord, new_answer_record
 from qa.api.serializers import AnswerShown
 from qa.context import build_context
 from qa.grounding.disagreement import describe_disagreement
 from qa.notices import UNANSWERED, UNSURE
 from qa.search_passages import search_passages
-from qa.types import Query
+from qa.types import AnsweredQuestion, Query
 
 
 class Result(TypedDict):
