@@ -5,10 +5,11 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.db import transaction
 
 from corpus.catalogue import create_collection
-from corpus.errors import InvalidInput, RuleIsSet
+from corpus.errors import InvalidInput, NoRoomLeft, RuleIsSet
 from corpus.ingestion.ingest import reingest_document
 from corpus.ingestion.submission import Attributes
 from corpus.invariants import find_violations
@@ -256,6 +257,26 @@ def test_a_new_document_goes_into_the_collection_of_a_rule(
     other.delete()
     assert send(f"{LIGHTHOUSE} Three.").collection == "default"
     assert list(find_violations()) == []
+
+
+def test_a_routed_document_counts_for_its_collections_owner_alone(
+    settings: Any, collection: Collection
+) -> None:
+    settings.PKB_USER_MAX_DOCUMENTS = 1
+    collection.owner = get_user_model().objects.create_user("otto")
+    collection.save()
+    create_collection("coast")
+    add_rule({"name": "a", "words": ["lighthouse"], "collection": "coast"})
+
+    def send(text: str) -> str:
+        return ingest_text(
+            text, collection=collection, attributes=Attributes(), apply_routing=True
+        ).collection
+
+    assert send(BAKERY) == "default"
+    with pytest.raises(NoRoomLeft):
+        send(f"{BAKERY} Now.")
+    assert send(LIGHTHOUSE) == "coast"
 
 
 def set_rules(settings: Any, path: Path, text: str) -> None:
