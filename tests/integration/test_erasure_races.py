@@ -19,25 +19,23 @@ from tests.support.documents import LIGHTHOUSE, Ingest, answer_from
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_an_answer_that_is_kept_first_is_found_by_the_deletion(
-    ingest: Ingest, collection: Collection
+@pytest.mark.parametrize("is_kept_first", [True, False])
+def test_answer_kept_while_its_document_is_deleted_is_erased(
+    ingest: Ingest, collection: Collection, *, is_kept_first: bool
 ) -> None:
     stored = ingest(LIGHTHOUSE)
-    answer = answer_from(stored.document_id, stored.chunk_ids[0])
-    # As in a shell: nothing is locked before the deletion begins.
-    with held_up(lambda: Document.objects.filter(pk=stored.document_id).delete()):
+
+    def keep() -> None:
+        answer = answer_from(stored.document_id, stored.chunk_ids[0])
         record_answer(answer, collection=collection, steps=[])
-    assert Answer.objects.get().kind == "erased"
-    assert places_of("orsolya") == set()
 
-
-def test_a_deletion_that_is_first_is_found_by_the_answer(
-    ingest: Ingest, collection: Collection
-) -> None:
-    stored = ingest(LIGHTHOUSE)
-    answer = answer_from(stored.document_id, stored.chunk_ids[0])
-    with held_up(lambda: record_answer(answer, collection=collection, steps=[])):
-        delete_document(UUID(stored.document_id))
+    if is_kept_first:
+        # As in a shell: nothing is locked before the deletion begins.
+        with held_up(lambda: Document.objects.filter(pk=stored.document_id).delete()):
+            keep()
+    else:
+        with held_up(keep):
+            delete_document(UUID(stored.document_id))
     assert Answer.objects.get().kind == "erased"
     assert places_of("orsolya") == set()
 
@@ -63,16 +61,22 @@ def test_a_reply_is_not_kept_for_a_key_once_its_document_is_gone(ingest: Ingest)
     assert not IdempotentRequest.objects.exists()
 
 
+@pytest.fixture
+def item(collection: Collection) -> JobItem:
+    """A file that a running job is at."""
+    job = Job.objects.create(kind="sync", collection=collection, status="running", total=1)
+    item = JobItem.of_file("/notes/marigold.md", job=job)
+    item.save()
+    return item
+
+
 @pytest.mark.parametrize(
     ("outcome", "reason"), [(Outcome.ADDED, ""), (Outcome.FAILED, "The document was deleted.")]
 )
 def test_an_item_that_ends_after_its_document_went_names_nothing(
-    ingest: Ingest, collection: Collection, outcome: Outcome, reason: str
+    ingest: Ingest, item: JobItem, outcome: Outcome, reason: str
 ) -> None:
     stored = ingest(LIGHTHOUSE)
-    job = Job.objects.create(kind="sync", collection=collection, status="running", total=1)
-    item = JobItem.of_file("/notes/marigold.md", job=job)
-    item.save()
     delete_document(UUID(stored.document_id))
     end_item(item, ItemResult(outcome, stored.document_id, reason=reason and "Marigold is bad."))
     item.refresh_from_db()
@@ -81,12 +85,9 @@ def test_an_item_that_ends_after_its_document_went_names_nothing(
     assert list(find_violations()) == []
 
 
-def test_a_running_job_tells_what_failed(ingest: Ingest, collection: Collection) -> None:
+def test_a_running_job_tells_what_failed(ingest: Ingest, item: JobItem) -> None:
     stored = ingest(LIGHTHOUSE)
-    job = Job.objects.create(kind="sync", collection=collection, status="running", total=1)
-    item = JobItem.of_file("/notes/marigold.md", job=job)
-    item.save()
     end_item(item, ItemResult(Outcome.FAILED, stored.document_id, reason="It is bad."))
     delete_document(UUID(stored.document_id))
-    job.refresh_from_db()
-    assert job.errors == [{"path": "/notes/marigold.md", "reason": "It is bad."}]
+    item.job.refresh_from_db()
+    assert item.job.errors == [{"path": "/notes/marigold.md", "reason": "It is bad."}]

@@ -24,29 +24,27 @@ def miscount(document: Document) -> str:
     return f"char_count or word_count of a document is wrong: {document.pk}\n"
 
 
-def test_a_run_goes_on_where_it_was_broken_off(
-    stored: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def broken_off(stored: None, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    """Break a run off behind the first document; returns what is wrong with that, and the last."""
     monkeypatch.setattr(batches, "CHUNKS", 1)
     first, *_, last = Document.objects.order_by("pk")
     at_last = miscount(last)
     with pytest.raises(KeyboardInterrupt):
         call_command("verify", stdout=BrokenOff())
-    at_first = miscount(first)
+    return miscount(first), at_last
+
+
+def test_a_run_goes_on_where_it_was_broken_off(broken_off: tuple[str, str]) -> None:
+    at_first, at_last = broken_off
     assert run_verify("--resume") == (f"{at_last}1 violations\n", 1)
     # It has come to its end: the next one begins anew.
     assert run_verify("--resume") == (f"{at_first}{at_last}2 violations\n", 1)
 
 
-def test_a_place_is_of_the_same_choice(stored: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "CHUNKS", 1)
-    first, *_, last = Document.objects.order_by("pk")
-    at_last = miscount(last)
-    with pytest.raises(KeyboardInterrupt):
-        call_command("verify", stdout=BrokenOff())
-    at_first = miscount(first)
+def test_a_place_is_of_the_same_choice(broken_off: tuple[str, str]) -> None:
     out, _ = run_verify("--resume", "--collection", "default")
-    assert out == f"{at_first}{at_last}2 violations\n"
+    assert out == f"{''.join(broken_off)}2 violations\n"
 
 
 def test_only_the_collection_that_is_named_is_checked(stored: None) -> None:
