@@ -8,6 +8,8 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.db import transaction
 
+from accounts.authentication import principal_of
+from corpus.access.principal import acting_as
 from corpus.catalogue import create_collection
 from corpus.errors import InvalidInput, NoRoomLeft, RuleIsSet
 from corpus.ingestion.ingest import reingest_document
@@ -262,10 +264,12 @@ def test_a_new_document_goes_into_the_collection_of_a_rule(
 def test_a_routed_document_counts_for_its_collections_owner_alone(
     settings: Any, collection: Collection
 ) -> None:
+    settings.PKB_AUTH_REQUIRED = True
     settings.PKB_USER_MAX_DOCUMENTS = 1
-    collection.owner = get_user_model().objects.create_user("otto")
+    otto = get_user_model().objects.create_user("otto")
+    collection.owner = otto
     collection.save()
-    create_collection("coast")
+    create_collection("coast").grants.create(user=otto, role="writer")
     add_rule({"name": "a", "words": ["lighthouse"], "collection": "coast"})
 
     def send(text: str) -> str:
@@ -273,10 +277,11 @@ def test_a_routed_document_counts_for_its_collections_owner_alone(
             text, collection=collection, attributes=Attributes(), apply_routing=True
         ).collection
 
-    assert send(BAKERY) == "default"
-    with pytest.raises(NoRoomLeft):
-        send(f"{BAKERY} Now.")
-    assert send(LIGHTHOUSE) == "coast"
+    with acting_as(principal_of(otto)):
+        assert send(BAKERY) == "default"
+        with pytest.raises(NoRoomLeft):
+            send(f"{BAKERY} Now.")
+        assert send(LIGHTHOUSE) == "coast@"
 
 
 def set_rules(settings: Any, path: Path, text: str) -> None:
