@@ -135,10 +135,8 @@ def _evident_encodings(content: bytes, declared: str) -> Iterator[str]:
     """Yield the encodings that the bytes or a declaration name, the likeliest first."""
     if name := _wide_encoding(content):
         yield name
-    for escape, name in _ISO_2022:
-        if escape in content[:_SAMPLE_BYTES]:
-            yield name
-            break
+    sample = content[:_SAMPLE_BYTES]
+    yield from [name for escape, name in _ISO_2022 if escape in sample][:1]
     yield "utf-8"
     label = declared or declared_encoding(content)
     try:

@@ -118,11 +118,9 @@ def _lines(text_page: "PdfTextPage") -> Iterator[Line]:
         stripped = text.strip()
         begin = position + text.index(stripped)
         position += len(text) + 2
-        if not stripped:
-            continue
         first = raw.FPDFText_GetCharIndexFromTextIndex(text_page, begin)
         end = raw.FPDFText_GetCharIndexFromTextIndex(text_page, begin + len(stripped) - 1)
-        if first < 0:
+        if not stripped or first < 0:
             continue
         last = max(first, end)
         left, bottom, _, top = text_page.get_charbox(first, loose=True)

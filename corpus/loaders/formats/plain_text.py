@@ -59,6 +59,5 @@ def column_count(text: str) -> int:
 
 
 def _fits(title: str, rule: str) -> bool:
-    if len(title) > _MAX_TITLE_CHARS:
-        return False
-    return len(rule) >= min(column_count(title), _MIN_SHORT_RULE)
+    min_rule_chars = min(column_count(title), _MIN_SHORT_RULE)
+    return len(title) <= _MAX_TITLE_CHARS and len(rule) >= min_rule_chars

@@ -66,9 +66,7 @@ def read(picture: "ndarray[Any, Any]") -> Scan:
         if _mean_confidence(other) > _mean_confidence(lines):
             lines, turns = other, turns + 2
     upright: list[ScannedLine] = []
-    for line in lines:
-        if not line.text or line.confidence < MIN_CONFIDENCE:
-            continue
+    for line in [line for line in lines if line.text and line.confidence >= MIN_CONFIDENCE]:
         ends = [(line.x1, line.y1), (line.x2, line.y2)]
         for turn in range(turns, 0, -1):
             # The width before this quarter turn.

@@ -31,6 +31,7 @@ MAIL = "From: a@example.org\nTo: b@example.org\nSubject: Hi\nDate: now\n\nHello"
         ("words", "a.txt", registry.PLAIN),
         ("words", "", registry.PLAIN),
         ("words", "LICENSE", registry.PLAIN),
+        ("words without a mark".encode("utf-16-le"), "a.txt", registry.PLAIN),
         ("all: build", "Makefile", registry.CODE),
         ("x = 1", "a.PY", registry.CODE),
         ("# a", "a.md", registry.MARKDOWN),

@@ -147,6 +147,17 @@ def test_an_odf_file_without_a_language_has_none() -> None:
         assert document.metadata.get("language", "") == ""
 
 
+def test_the_language_of_an_odf_file_is_that_of_its_paragraphs() -> None:
+    oasis = "urn:oasis:names:tc:opendocument:xmlns"
+    styles = (
+        f'<office:document-styles xmlns:office="{oasis}:office:1.0" xmlns:style="{oasis}:style:1.0"'
+        f' xmlns:fo="{oasis}:xsl-fo-compatible:1.0"><style:default-style style:family="paragraph">'
+        '<style:text-properties fo:language="de"/></style:default-style></office:document-styles>'
+    )
+    content = zip_with(odf("text", "<text:p>Text.</text:p>"), {"styles.xml": styles})
+    assert loaded(content, "a.odt").metadata["language"] == "de"
+
+
 def test_the_messages_of_a_digest_are_its_text() -> None:
     inner = "Content-Type: message/rfc822\n\nFrom: {0}\nSubject: {1}\nDate: {2}\n\n{3}\n"
     parts = [

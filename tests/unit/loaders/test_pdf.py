@@ -158,6 +158,11 @@ def test_a_title_that_programs_put_is_no_title(title: str) -> None:
     assert loaded(pdf.bytes(), "report.pdf").title == "report"
 
 
+def test_a_line_of_blanks_in_a_pdf_is_no_text() -> None:
+    pdf = Pdf().line("Above", 700).line("   ", 650).line("Below", 600)
+    assert texts(loaded(pdf.bytes(), "a.pdf")) == ["Above", "Below"]
+
+
 def test_a_pdf_with_nothing_on_its_pages_is_empty() -> None:
     with pytest.raises(EmptyDocument, match="no text on the 2 pages"):
         loaded(Pdf().page().bytes(), "a.pdf")

@@ -61,7 +61,7 @@ def test_rest_labels_are_dropped_and_docinfo_becomes_metadata() -> None:
 
 
 def test_asciidoc_titles_are_headings_but_not_in_listings() -> None:
-    source = "= Title\n\nText\n== Part\n* item\n\n----\n== no title\n----\n"
+    source = "= Title\n\nText\n== Part ==\n* item\n\n----\n== no title\n----\n"
     document = loaded(source, "a.adoc")
     assert headings(document) == [(1, "Title"), (2, "Part")]
     assert texts(document)[-1] == "----\n== no title\n----"
@@ -73,6 +73,11 @@ def test_subtitles_are_what_is_said_by_whom() -> None:
         "\n\n00:02.000 --> 00:03.000\n<v Bob>Hi &amp; bye\n"
     )
     assert texts(loaded(source, "a.vtt")) == ["Ann: Hello, Bob!", "Bob: Hi & bye"]
+
+
+def test_a_cue_without_words_is_left_out() -> None:
+    source = "WEBVTT\n\n00:01.000 --> 00:02.000\n<b></b>\n\n00:02.000 --> 00:03.000\n<v Bob>Hi\n"
+    assert texts(loaded(source, "a.vtt")) == ["Bob: Hi"]
 
 
 def test_subrip_subtitles_lose_numbers_and_times() -> None:

@@ -131,16 +131,15 @@ class _Stream:
             document = document or self.number(edit, at=16)
             at = self.number(edit, at=8)
             offsets = self.record(self.number(edit, at=12))
-            if offsets is None or offsets.kind != _PLACES:
-                continue
-            start = offsets.start
-            while start + 4 <= offsets.end:
-                (head,) = struct.unpack_from("<I", self._content, start)
-                count = min(head >> 20, (offsets.end - start) // 4 - 1)
-                listed = struct.unpack_from(f"<{count}I", self._content, start + 4)
-                for number, place in enumerate(listed, head & 0xFFFFF):
-                    places.setdefault(number, place)
-                start += 4 + 4 * count
+            if offsets is not None and offsets.kind == _PLACES:
+                start = offsets.start
+                while start + 4 <= offsets.end:
+                    (head,) = struct.unpack_from("<I", self._content, start)
+                    count = min(head >> 20, (offsets.end - start) // 4 - 1)
+                    listed = struct.unpack_from(f"<{count}I", self._content, start + 4)
+                    for number, place in enumerate(listed, head & 0xFFFFF):
+                        places.setdefault(number, place)
+                    start += 4 + 4 * count
         return places, document
 
     def listed(self, document: _Record, instance: int) -> list[_Slide]:

@@ -49,10 +49,9 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
     blocks: list[Block] = []
     try:
         book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(content))
-        for listed in book.sheets_metadata:
-            if listed.typ != calamine.SheetTypeEnum.WorkSheet:
-                continue
-            sheet = book.get_sheet_by_name(listed.name)
+        work_sheet = calamine.SheetTypeEnum.WorkSheet
+        for name in [each.name for each in book.sheets_metadata if each.typ == work_sheet]:
+            sheet = book.get_sheet_by_name(name)
             merged = dict(_merged_cells(sheet))
             values: dict[Place, str] = {}
             rows = [[_shown(cell) for cell in row] for row in sheet.iter_rows()]
@@ -61,7 +60,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
                 for column, text in enumerate(row):
                     if (origin := merged.get((number, column))) is not None:
                         row[column] = values.setdefault(origin, text)
-            blocks.extend(sheet_blocks(listed.name, rows))
+            blocks.extend(sheet_blocks(name, rows))
     except (calamine.CalamineError, OSError, ValueError) as error:
         raise UnreadableFile(
             f"The Excel file cannot be read ({error}): save it as XLSX."
