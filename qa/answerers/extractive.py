@@ -109,7 +109,8 @@ def find_excerpt(text: str, answer: Span, *, max_words: int, list_words: int = 0
 
     Args:
         answer: Half-open span of the answer in the text.
-        max_words: Word limit; segments that the answer touches are always complete.
+        max_words: Word limit; segments that the answer touches are always complete, and so is
+            the header of a table whose rule is the first of them.
         list_words: Word limit for a whole list or table with its lead-in, if the answer is in
             it or leads to it.
     """
