@@ -5,9 +5,9 @@
         answer = kb.ask("When was the lighthouse at Bavoke built?")
         print(answer.text or answer.notice, [each.quote for each in answer.citations])
 
-What is too much for the service (429, 503) is tried again after the time that it asks for, and so
-is what breaks on the way. An ingest that is tried again stores nothing twice: all its attempts
-carry one ``Idempotency-Key``.
+If the service is busy (429, 503), the client waits as long as the service asks, and sends the
+request again. It also retries after network errors. A retried ingest stores nothing twice, because
+all its attempts have the same ``Idempotency-Key``.
 """
 
 import json
@@ -24,7 +24,7 @@ import httpx
 __all__ = ["Answer", "Client", "Event", "Passage", "PkbError", "Quote", "Stored"]
 
 TOO_MANY, UNAVAILABLE, CONFLICT = 429, 503, 409
-# A service that asks for more is not waited for.
+# The client gives up if the service asks for a longer wait.
 MAX_WAIT_S = 60.0
 FIRST_WAIT_S = 0.5
 
@@ -35,10 +35,10 @@ class PkbError(Exception):
     """An error response of the service.
 
     Attributes:
-        status: Of HTTP; 0 where no reply came.
-        code: A short word, such as ``not_found``.
-        errors: The fields that are wrong: ``field``, ``message``, ``code`` of each.
-        body: The whole reply.
+        status: HTTP status; 0 without a reply.
+        code: Error code, such as ``not_found``.
+        errors: Invalid fields, each with ``field``, ``message`` and ``code``.
+        body: The complete error object.
     """
 
     def __init__(self, status: int, body: Mapping[str, Any]) -> None:
@@ -52,9 +52,9 @@ class PkbError(Exception):
 @dataclass(frozen=True)
 class _FromJson:
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Self:
-        """Read what is known here; the service may say more one day."""
-        return cls(**{each.name: told[each.name] for each in fields(cls) if each.name in told})
+    def of(cls, body: Mapping[str, Any]) -> Self:
+        """Create it from a JSON object; ignore members that this version does not know."""
+        return cls(**{each.name: body[each.name] for each in fields(cls) if each.name in body})
 
 
 @dataclass(frozen=True)
@@ -84,13 +84,13 @@ class Quote(_FromJson):
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer, or why there is none; ``raw`` is the whole answer object.
+    """An answer, or the reason for none; ``raw`` is the complete answer object.
 
     Attributes:
-        kind: ``answer``; ``unsure``: nothing is claimed, see ``closest``; ``abstained``.
+        kind: ``answer``, ``unsure`` (see ``closest`` for passages) or ``abstained``.
         text: Empty unless ``kind`` is ``answer``.
-        notice: What to tell a person where there is no answer.
-        session_id: By which the next question can follow up, if one was given or made.
+        notice: Message for the user if there is no answer.
+        session_id: The conversation; pass it with a follow-up question.
     """
 
     id: str
@@ -124,7 +124,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Passage(_FromJson):
-    """A passage that a search found."""
+    """A search result."""
 
     chunk_id: str
     document_id: str
@@ -140,7 +140,7 @@ class Passage(_FromJson):
 
 @dataclass(frozen=True)
 class Stored:
-    """Outcome of an ingested text: ``added``, ``replaced`` or ``unchanged``."""
+    """Result of an ingest: ``added``, ``replaced`` or ``unchanged``."""
 
     document_id: str
     outcome: Literal["added", "replaced", "unchanged"]
@@ -158,13 +158,13 @@ class Event:
 
 
 class Client:
-    """Talks to one service; usable by several threads.
+    """Client of one service; safe to share between threads.
 
     Args:
-        url: Of the service, without a path.
-        api_key: Sent as ``Authorization: Bearer``, where the service wants one.
-        timeout_s: For each reply to begin, or each piece of a stream to come.
-        max_attempts: Of each call; 1 tries nothing again.
+        url: URL of the service, without a path.
+        api_key: Sent as ``Authorization: Bearer``.
+        timeout_s: Maximum wait for a reply, or for the next event of a stream.
+        max_attempts: Maximum attempts of each request; 1: no retries.
     """
 
     def __init__(
@@ -199,29 +199,32 @@ class Client:
         tags: Sequence[str] = (),
         session_id: str | None = None,
     ) -> Answer:
-        """Answer a question; with a ``session_id`` (a UUID of yours) it may follow up on others.
+        """Ask a question.
+
+        Args:
+            session_id: A UUID of your choice; questions with the same one are a conversation.
 
         Raises:
-            PkbError: It was refused, or nobody answered.
-            ValueError: A session knows no tags.
+            PkbError: The service rejected the question or did not reply.
+            ValueError: Both tags and a session were given.
         """
         if session_id is None:
             params = {"q": question, "collection": collection, "tag": list(tags)}
             return Answer.of(self._call("GET", "/answer", params=params).json())
         if tags:
-            raise ValueError("Questions of a session cannot be narrowed by tags.")
+            raise ValueError("A question with a session_id cannot have tags.")
         body = {"question": question, "collection": collection, "session_id": session_id}
         return Answer.of(self._call("POST", "/ask", json=body).json())
 
     def stream(
         self, question: str, *, collection: str = "default", session_id: str | None = None
     ) -> Iterator[Event]:
-        """Yield the answer as it is proved; the last event, ``done``, has all of it.
+        """Yield the verified parts of an answer; the last event, ``done``, has the complete answer.
 
-        A stream that breaks is read on where it broke.
+        After a network error the stream resumes where it broke off.
 
         Raises:
-            PkbError: It was refused, or ended by an error.
+            PkbError: The service rejected the question, or the stream ended with an error.
         """
         body: dict[str, Any] = {"question": question, "collection": collection}
         if session_id is not None:
@@ -254,40 +257,45 @@ class Client:
         filters: Mapping[str, Any] | None = None,
         **choices: Any,
     ) -> list[Passage]:
-        """Find passages, best first; ``choices`` are ``rerank``, ``similarity_threshold``."""
+        """Return passages, best first; ``choices`` are ``rerank`` and ``similarity_threshold``."""
         body = {"query": query, "collection": collection, "top_k": top_k, "mode": mode, **choices}
         body |= {"tags": list(tags)} if tags else {}
         body |= {"filters": filters} if filters else {}
-        found = self._call("POST", "/search", json=body).json()["results"]
-        return [Passage.of(each) for each in found]
+        results = self._call("POST", "/search", json=body).json()["results"]
+        return [Passage.of(each) for each in results]
 
     def ingest_text(
-        self, text: str, *, collection: str = "default", tags: Sequence[str] = (), **known: Any
+        self, text: str, *, collection: str = "default", tags: Sequence[str] = (), **attributes: Any
     ) -> Stored:
-        """Take in a text; ``known`` are ``title``, ``source_uri``, ``source``, ``metadata`` ...
+        """Ingest a text; ``attributes`` are those of POST /ingest, such as ``title``.
 
-        One that comes with a ``source_uri`` that is known replaces the document there.
+        A text replaces the document with the same ``source_uri``.
         """
-        body = {"text": text, "collection": collection, "tags": list(tags), **known}
+        body = {"text": text, "collection": collection, "tags": list(tags), **attributes}
         return self._ingest(json=body)
 
     def ingest_file(
-        self, path: Path, *, collection: str = "default", tags: Sequence[str] = (), **known: str
+        self,
+        path: Path,
+        *,
+        collection: str = "default",
+        tags: Sequence[str] = (),
+        **attributes: str,
     ) -> Stored:
-        """Take in a file that some loader reads (docs/reference/formats.md)."""
-        data = {"collection": collection, "tags": list(tags), **known}
+        """Ingest a file (docs/reference/formats.md lists the formats)."""
+        data = {"collection": collection, "tags": list(tags), **attributes}
         return self._ingest(data=data, files={"file": (path.name, path.read_bytes())})
 
     def is_current(self, quote: Quote) -> bool:
-        """Prove a quote: it stands in the document, of the version that it names, where it says."""
+        """Return whether a quote equals its span of the document, in the version that it names."""
         try:
-            told = self._call("GET", f"/documents/{quote.document_id}/text").json()
+            document = self._call("GET", f"/documents/{quote.document_id}/text").json()
         except PkbError as exc:
             if exc.status == httpx.codes.NOT_FOUND:
                 return False
             raise
-        is_same_version = told["content_sha256"] == quote.content_sha256
-        span = told["text"][quote.start_char : quote.end_char]
+        is_same_version = document["content_sha256"] == quote.content_sha256
+        span = document["text"][quote.start_char : quote.end_char]
         return bool(is_same_version and span == quote.quote)
 
     def _ingest(self, **body: Any) -> Stored:
@@ -298,15 +306,17 @@ class Client:
             if exc.status == CONFLICT and "document_id" in exc.body:
                 return Stored(exc.body["document_id"], "unchanged")
             raise
-        told = reply.json()
+        stored = reply.json()
         is_new = reply.status_code == httpx.codes.CREATED
-        return Stored(told["document_id"], "added" if is_new else "replaced", told["chunk_count"])
+        return Stored(
+            stored["document_id"], "added" if is_new else "replaced", stored["chunk_count"]
+        )
 
     def _call(self, method: str, path: str, **request: Any) -> httpx.Response:
         return self._send(self._http.build_request(method, path, **request))
 
     def _send(self, request: httpx.Request, *, stream: bool = False) -> httpx.Response:
-        """Send until a reply is final, or the attempts are used up."""
+        """Send a request, with retries."""
         for attempt in range(1, self._max_attempts + 1):
             is_last = attempt == self._max_attempts
             try:
@@ -328,13 +338,13 @@ class Client:
 
 
 def _may_repeat(request: httpx.Request, error: httpx.TransportError) -> bool:
-    """Tell whether what broke can be sent again: a question would be in its session twice."""
+    """Return whether a failed request can be sent again: a question would be stored twice."""
     was_not_sent = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
     return was_not_sent or request.method == "GET" or request.url.path in {"/search", "/ingest"}
 
 
 def _wait_s(reply: httpx.Response, error: PkbError, attempt: int) -> float | None:
-    """Return how long to wait before the next attempt; None where it would be refused again."""
+    """Return the seconds to wait before the next attempt; None: do not retry."""
     is_busy = reply.status_code in {TOO_MANY, UNAVAILABLE} or error.code == "idempotency_key_busy"
     if not is_busy:
         return None
@@ -343,20 +353,20 @@ def _wait_s(reply: httpx.Response, error: PkbError, attempt: int) -> float | Non
 
 
 def _backoff_s(attempt: int) -> float:
-    """Twice as long each time, and never the same for two clients."""
+    """Return the seconds to wait, doubled at each attempt, with a random factor."""
     return float(FIRST_WAIT_S * 2 ** (attempt - 1) * random.uniform(0.5, 1.0))  # noqa: S311
 
 
 def _body(reply: httpx.Response) -> Mapping[str, Any]:
     try:
-        told = reply.json()
+        body = reply.json()
     except ValueError:
-        told = None
-    return told if isinstance(told, dict) else {"detail": reply.text}
+        body = None
+    return body if isinstance(body, dict) else {"detail": reply.text}
 
 
 def _events(reply: httpx.Response) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the id and the data of each event; comments are heartbeats."""
+    """Yield the id and data of each event; ignore heartbeats (comments)."""
     event_id, data = "", ""
     try:
         for line in reply.iter_lines():

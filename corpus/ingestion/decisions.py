@@ -13,7 +13,7 @@ from corpus.sources.source import Entry
 
 
 class Action(StrEnum):
-    """What a sync does with an entry.
+    """A sync's action on an entry.
 
     ``KEEP``: its document is up to date. ``REJECT``: the same content was rejected before.
     ``MOVE``: the document of an entry that is gone has its content and becomes its document;

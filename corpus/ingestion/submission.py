@@ -108,7 +108,7 @@ class SubmittedFile:
 
 @dataclass(frozen=True, slots=True)
 class IngestOptions:
-    """How to ingest a submission.
+    """Options of ingesting a submission.
 
     Attributes:
         max_chars: Maximum length of a file's text, by default ``PKB_MAX_FILE_CHARS``.

@@ -1,4 +1,4 @@
-"""Which module reads which media type, and which media type an extension means."""
+"""Register the loader of each media type, and the media type of each file extension."""
 
 import importlib
 from dataclasses import dataclass

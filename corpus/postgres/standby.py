@@ -85,7 +85,7 @@ class StandbyState:
 
 
 class _Pause:
-    """When the replica may be used again, and why it is paused."""
+    """The end of the replica's pause, and its reason."""
 
     ends: float = 0.0
     reason: Reason = Reason.UNREACHABLE

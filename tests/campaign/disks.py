@@ -184,7 +184,7 @@ def remount(folder: Path, mib: int) -> None:
 
 @cache
 def why_no_mounts() -> str:
-    """Tell why nothing can be mounted here; empty where it can."""
+    """Return why nothing can be mounted here; empty where it can."""
     with own_folder() as folder:
         try:
             with mounted(folder / "tried", 1):

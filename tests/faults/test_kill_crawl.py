@@ -61,6 +61,6 @@ def test_a_crawl_goes_on_where_the_worker_was_killed(fetching: None, cheap_model
 
 
 def again(job: Any) -> bool:
-    """Tell whether the dead worker's lock was still there."""
+    """Return whether the dead worker's lock was still there."""
     job.refresh_from_db()
     return bool(job.is_unfinished)

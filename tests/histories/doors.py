@@ -229,7 +229,7 @@ class Doors:
         return returned < inf
 
     def _note_failure(self, sent: Sent, expected: set[int]) -> bool:
-        """Tell whether a request was answered as expected; write down what none should be."""
+        """Return whether a request was answered as expected; write down what none should be."""
         if sent.status in expected:
             return True
         if sent.status not in REFUSED:

@@ -247,7 +247,7 @@ def _judge_unseen(read: Read, place: Place) -> Iterator[Violation]:
 
 
 def _may_carry(place: Place, version: int, read: Read) -> bool:
-    """Tell whether that version may have carried the tag; 0: any version."""
+    """Return whether that version may have carried the tag; 0: any version."""
     put = place.put_of(version)
     for write in place.tag_writes(read):
         is_later = put is None or write == put or _may_follow(write, put)
@@ -257,5 +257,5 @@ def _may_carry(place: Place, version: int, read: Read) -> bool:
 
 
 def _may_follow(write: Write, put: Write) -> bool:
-    """Tell whether the tags may have been put on this version, after it."""
+    """Return whether the tags may have been put on this version, after it."""
     return write.act == Act.TAG and write.returned >= put.invoked

@@ -308,7 +308,7 @@ def test_before_what_is_stored_was_granted_one_is_told_to_migrate(serving: None,
 
 @pytest.fixture
 def given(serving: None, settings: Any) -> Callable[[str], list[str]]:
-    """Tell by its code what is found of a role, as if the server were somebody's own."""
+    """Return by its code what is found of a role, as if the server were somebody's own."""
 
     def find(role: str) -> list[str]:
         plain = {**connections[DEFAULT_DB_ALIAS].settings_dict, "USER": role}

@@ -38,7 +38,7 @@ def disagreeing(
 
 
 def says_otherwise(question: str, one: tuple[str, str], other: tuple[str, str]) -> bool:
-    """Tell whether the two texts, each with its marked words, disagree, the same either way."""
+    """Return whether the two texts, each with its marked words, disagree, the same either way."""
     first, second = passage(*one), passage(*other, number=2)
     found = bool(disagreeing(question, first, [second]))
     assert found == bool(disagreeing(question, second, [first]))

@@ -40,17 +40,17 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = find_source(options["name"])
-        if found is None:
+        source = find_source(options["name"])
+        if source is None:
             known = ", ".join(each.name for each in settings.PKB_SOURCES) or "none"
             message = f"There is no source {options['name']!r}; PKB_SOURCES has {known}."
             raise CommandError(message, returncode=2)
         if options["dry_run"]:
-            self._preview(found, options)
+            self._preview(source, options)
             return
         cancel_abandoned_jobs()
         report = Report(self, as_json=options["json"], is_sync=True)
-        job = sync_source(found.name, emptied=options["emptied"], background=False)
+        job = sync_source(source.name, emptied=options["emptied"], background=False)
         with Interruption() as interruption, job_lock(job.pk) as is_mine:
             if not is_mine:
                 raise CommandError(f"A worker is already syncing it: job {job.pk}.", returncode=1)
