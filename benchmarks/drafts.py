@@ -3,6 +3,7 @@
 
     python benchmarks/drafts.py record FOLDER OUT [--answerable N] [--unanswerable N]
     python benchmarks/drafts.py play FOLDER [--variant false] [--unchecked OUT] [--cases] [--paced]
+    python benchmarks/drafts.py live FOLDER --api-base URL [--model NAME] [--passage-tokens N]
 
 FOLDER is a data set of documents with questions. ``record`` writes the prompt of each question to a
 file of OUT. ``benchmarks/drafts/NAME.jsonl`` has what a model replied, written by hand before the
@@ -15,6 +16,9 @@ seconds to the first piece of an answer.
 
 A reply's ``variant`` is ``true``, or ``false`` for one in which statements are wrong on purpose:
 ``lies`` has their places.
+
+``live`` asks a real model behind a server of OpenAI's protocol, and each question without a model,
+too. It prints both, question by question, and their figures.
 """
 
 import argparse
@@ -156,6 +160,8 @@ def main() -> None:
         address = indexed.collection.qualified_name
         if options.act == "record":
             record(dataset.questions, address, options)
+        elif options.act == "live":
+            live(dataset.questions, address, options)
         else:
             play(dataset.name, dataset.questions, address, options)
 
@@ -174,6 +180,13 @@ def parse_options() -> argparse.Namespace:
     playing.add_argument("--unchecked", type=Path)
     playing.add_argument("--cases", action="store_true")
     playing.add_argument("--paced", action="store_true")
+    living = acts.add_parser("live")
+    living.add_argument("folder", type=Path)
+    living.add_argument("--api-base", required=True)
+    living.add_argument("--model", default="served")
+    living.add_argument("--passage-tokens", type=int, default=7_000)
+    living.add_argument("--answerable", type=int, default=40)
+    living.add_argument("--unanswerable", type=int, default=20)
     return parser.parse_args()
 
 
@@ -249,6 +262,38 @@ def play(
     if options.unchecked:
         lines = [json.dumps(row) for row in model.unchecked.values()]
         options.unchecked.write_text("".join(f"{line}\n" for line in lines))
+
+
+def live(questions: Sequence[GoldQuestion], address: str, options: argparse.Namespace) -> None:
+    """Ask a model and the extractive answerer the same questions; print JSON lines and figures."""
+    answerer = LMAnswerer(
+        f"openai/{options.model}", api_base=options.api_base, api_key="none",
+        timeout_s=900, passage_tokens=options.passage_tokens,
+    )  # fmt: skip
+    plain = replace(build_context(lm="extractive"), caches_answers=False)
+    contexts = {"without a model": plain, "with the model": with_answerer(plain, answerer)}
+    answerable = drawn([each for each in questions if each.is_answerable], options.answerable)
+    others = drawn([each for each in questions if not each.is_answerable], options.unanswerable)
+    results: dict[str, list[Result]] = {name: [] for name in contexts}
+    # In turns, so that a run that is broken off has asked both kinds.
+    for question in sorted(
+        [*answerable, *others], key=lambda each: sha256(each.text.encode()).digest()
+    ):
+        line: dict[str, Any] = {"id": question.id, "is_answerable": question.is_answerable}
+        for name, context in contexts.items():
+            started = perf_counter()
+            answered = answer_question(
+                question.text, collection=address, k=12, context=context, route="evaluate"
+            )
+            answer = answered.answer
+            drafted = {"statements": [fate.text for fate in answer.statements]}
+            results[name].append((drafted, question, answered))
+            line[name] = {
+                "seconds": round(perf_counter() - started, 1), "kind": answer.kind,
+                "answerer": answer.answerer, "fallback": answer.fallback, "text": answer.text,
+            }  # fmt: skip
+        print(json.dumps(line), file=sys.stderr, flush=True)
+    print(json.dumps({name: summarize(rows) for name, rows in results.items()}, indent=2))
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
