@@ -31,7 +31,7 @@ from corpus.errors import (
     PathNotFound,
     UnprocessableContent,
 )
-from corpus.ingestion.file_sync import DEFAULT_BATCH_SIZE, FileSync, SyncOptions
+from corpus.ingestion.folder_mirror import DEFAULT_BATCH_SIZE, FolderMirror, SyncOptions
 from corpus.jobs.kinds.sync_job import start_sync
 from corpus.jobs.states import cancel_job, retry_job
 from corpus.models import DEFAULT_COLLECTION, Collection, Installation, Job
@@ -174,7 +174,7 @@ class EncodeDocView(APIView):
         collection = get_or_create_collection(values["index_name"])
         options = SyncOptions(paths=(str(file.path),), root=str(file.root), source=SOURCE)
         try:
-            result = FileSync(collection, options).sync(file.path)
+            result = FolderMirror(collection, options).sync(str(file.path))
         except OSError as exc:
             raise PathNotFound("There is no such file in PKB_INGEST_ROOTS.") from exc
         body = {

@@ -96,6 +96,11 @@ class Decision:
         return self.action in {Action.ADD, Action.REPLACE, Action.MOVE_AND_REPLACE}
 
     @property
+    def is_move(self) -> bool:
+        """Return whether another document becomes the entry's document."""
+        return self.action in {Action.MOVE, Action.MOVE_AND_REPLACE}
+
+    @property
     def result(self) -> ItemResult:
         """Return the result of the entry, as far as it is known before it is loaded."""
         document_id = self.known.document_id if self.known else ""

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.files.uploadedfile import UploadedFile
 
 from corpus.errors import InvalidInput
-from corpus.ingestion.file_sync import SyncOptions
+from corpus.ingestion.folder_mirror import SyncOptions
 from corpus.ingestion.uploaded_files import delete_upload, save_upload
 from corpus.jobs.kinds.sync_job import start_sync
 from corpus.models import Collection, Document, Installation, Job

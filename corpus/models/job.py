@@ -207,10 +207,6 @@ class JobItemQuerySet(models.QuerySet["JobItem"]):
         """Keep items that failed or were quarantined."""
         return self.filter(status__in=["failed", "quarantined"])
 
-    def reached(self, item_id: int, stage: str) -> None:
-        """Set the stage of an item."""
-        self.filter(pk=item_id).update(stage=stage)
-
     def claim(self, job_id: uuid.UUID, *, runner: int) -> JobItem | None:
         """Claim a pending item of a running job; None if there is none.
 
@@ -296,6 +292,10 @@ class JobItem(models.Model):
     def of_document(cls, document_id: uuid.UUID, *, job: Job) -> Self:
         """Return an unsaved item."""
         return cls(job=job, key=str(document_id), document_id=document_id)
+
+    def begin_embedding(self) -> None:
+        """Show that its chunks are being embedded."""
+        type(self).objects.filter(pk=self.pk).update(stage=self.Stage.EMBEDDING)
 
     @property
     def name(self) -> str:

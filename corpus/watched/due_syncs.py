@@ -8,7 +8,7 @@ from django.utils import timezone
 from corpus.access.principal import SYSTEM, acting_as, current_principal
 from corpus.catalogue import create_collection
 from corpus.errors import SourceNotFound
-from corpus.ingestion.source_sync import documents_of
+from corpus.ingestion.source_mirror import documents_of
 from corpus.jobs.kinds.source_job import find_source, start_source_sync, syncs_of
 from corpus.jobs.states import delete_old_jobs
 from corpus.models import Collection, Job

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from corpus.catalogue import create_collection
-from corpus.ingestion.file_sync import SyncOptions
+from corpus.ingestion.folder_mirror import SyncOptions
 from corpus.jobs.kinds.sync_job import start_sync
 from corpus.models import Collection, Installation, Job, WatchedFolder
 from corpus.models.base import check_writable

@@ -13,8 +13,9 @@ from django.db import DatabaseError, connection, transaction
 
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.errors import PkbError
+from corpus.ingestion.folder_mirror import BEING_WRITTEN
 from corpus.ingestion.outcomes import Outcome
-from corpus.jobs.kinds.sync_job import BEING_WRITTEN, start_sync
+from corpus.jobs.kinds.sync_job import start_sync
 from corpus.jobs.states import delete_old_jobs
 from corpus.models import Job, WatchedFolder
 from corpus.postgres.session_locks import try_session_lock

@@ -83,7 +83,7 @@ def test_only_what_is_at_fault_itself_is_refused(
     def refuse(*args: object, **options: object) -> None:
         raise error
 
-    monkeypatch.setattr("corpus.ingestion.file_sync.FileSync.sync", refuse)
+    monkeypatch.setattr("corpus.ingestion.folder_mirror.FolderMirror.sync", refuse)
     out, _, code = run("ingest", folder / "a.md", "--allow-refused", "--json")
     assert json.loads(out)["outcome"] == outcome
     assert code == (outcome == Outcome.FAILED)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from corpus.ingestion.file_sync import SyncOptions
+from corpus.ingestion.folder_mirror import SyncOptions
 from corpus.jobs.kinds import sync_job
 from corpus.models import Collection
 from tests.support.documents import long_text

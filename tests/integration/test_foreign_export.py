@@ -13,7 +13,7 @@ from django.contrib.auth.hashers import make_password
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from corpus.ingestion.file_sync import SyncOptions
+from corpus.ingestion.folder_mirror import SyncOptions
 from corpus.jobs.states import retry_job
 from corpus.models import Collection, Document, Job, WatchedFolder
 from pkb.backup.export import export_to

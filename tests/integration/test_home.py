@@ -14,7 +14,7 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 from corpus.catalogue import delete_document
 from corpus.errors import PathIngestionOff
 from corpus.ingestion import uploaded_files
-from corpus.ingestion.file_sync import SyncOptions
+from corpus.ingestion.folder_mirror import SyncOptions
 from corpus.ingestion.uploaded_files import delete_dropped_files, delete_upload
 from corpus.invariants.run_checks import find_in_files
 from corpus.jobs.kinds.sync_job import start_sync

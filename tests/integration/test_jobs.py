@@ -14,7 +14,7 @@ from psycopg.conninfo import make_conninfo
 
 from corpus.embedders import get_embedder
 from corpus.errors import BackendError, JobNotFound, JobStateConflict
-from corpus.ingestion.file_sync import SyncOptions
+from corpus.ingestion.folder_mirror import SyncOptions
 from corpus.invariants import find_violations
 from corpus.jobs.kinds.sync_job import start_sync
 from corpus.jobs.leases import MAX_ATTEMPTS, claim_item, job_lock, register_runner

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from corpus.ingestion.file_sync import SyncOptions
+from corpus.ingestion.folder_mirror import SyncOptions
 from corpus.invariants import find_violations
 from corpus.jobs.kinds.sync_job import SyncKind, start_sync
 from corpus.jobs.run import begin_job, run_job_slice

@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from corpus.errors import BackendError, OriginalChanged
+from corpus.ingestion.decisions import KnownDocument
+from corpus.ingestion.file_scan import FileContent
+from corpus.ingestion.folder_mirror import MAX_MOVE_ATTEMPTS, FolderMirror
 from corpus.ingestion.original_files import read_original
 from corpus.invariants import find_violations
 from corpus.models import Chunk, Collection, Document, Job
@@ -168,6 +171,37 @@ def test_a_copy_is_no_second_document_and_inherits_it(folder: Path, collection: 
     (folder / "deep" / "b.txt").unlink()
     assert outcomes(sync(folder, collection))["copy.txt"] == "renamed"
     assert document("copy.txt").pk == pk
+
+
+@pytest.mark.usefixtures("cheap_model")
+def test_a_renamed_file_with_other_bytes_and_the_same_text_keeps_its_document(
+    folder: Path, collection: Collection
+) -> None:
+    sync(folder, collection)
+    before = document("b.txt")
+    (folder / "deep" / "b.txt").unlink()
+    (folder / "b2.txt").write_text(f"{BAKERY}\n\n")
+    assert outcomes(sync(folder, collection))["b2.txt"] == "renamed"
+    after = document("b2.txt")
+    assert (after.pk, after.raw_text) == (before.pk, BAKERY)
+    assert outcomes(sync(folder, collection))["b2.txt"] == "unchanged"
+
+
+@pytest.mark.usefixtures("cheap_model")
+def test_a_document_that_others_keep_moving_is_waited_for_no_longer_than_a_few_times(
+    folder: Path, collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync(folder, collection)
+    (folder / "deep" / "b.txt").rename(folder / "b2.txt")
+    moves: list[Path] = []
+
+    def lose(mirror: FolderMirror, twin: KnownDocument, file: FileContent) -> bool:
+        moves.append(file.path)
+        return False
+
+    monkeypatch.setattr(FolderMirror, "_move", lose)
+    assert outcomes(sync(folder, collection))["b2.txt"] == "renamed"
+    assert len(moves) == MAX_MOVE_ATTEMPTS
 
 
 def test_a_failed_file_stops_no_other_and_says_why(folder: Path, collection: Collection) -> None:

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from corpus.ingestion.file_sync import SyncOptions
-from corpus.jobs.sync_preview import SyncPreview
+from corpus.ingestion.folder_mirror import FolderMirror, SyncOptions
 from corpus.models import Collection, Document, Job
 from tests.support.database import fingerprint
 from tests.support.documents import BAKERY, LIGHTHOUSE, long_text
@@ -31,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 def foretold(folder: Path, collection: Collection, **options: Any) -> dict[str, str]:
     wanted = SyncOptions(paths=(str(folder.resolve()),), mirror=True, **options)
-    results = SyncPreview(collection, wanted).results()
+    results = FolderMirror(collection, wanted).preview()
     return {Path(path).name: result.outcome.value for path, result in results}
 
 

@@ -16,7 +16,7 @@ from accounts.authentication import principal_of
 from corpus import tasks
 from corpus.access.principal import SYSTEM, Principal, acting_as
 from corpus.catalogue import create_collection
-from corpus.ingestion.file_sync import SyncOptions
+from corpus.ingestion.folder_mirror import SyncOptions
 from corpus.jobs.kinds.sync_job import start_sync
 from corpus.models import Collection, Job
 from corpus.queue import (

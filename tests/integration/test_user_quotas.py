@@ -12,7 +12,7 @@ from django.test import Client
 from accounts.authentication import principal_of
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.errors import NoRoomLeft, TooManyJobs
-from corpus.ingestion.file_sync import SyncOptions
+from corpus.ingestion.folder_mirror import SyncOptions
 from corpus.ingestion.ingest import move_to_collection, reingest_document
 from corpus.jobs.kinds.edit_job import Act, start_edit
 from corpus.jobs.kinds.map_job import start_map

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from corpus.ingestion.file_sync import SyncOptions
+from corpus.ingestion.folder_mirror import SyncOptions
 from corpus.jobs.kinds.sync_job import start_sync
 from corpus.jobs.leases import job_lock
 from corpus.jobs.run import begin_job, finish_job, run_items

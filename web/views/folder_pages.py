@@ -5,7 +5,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST
 
 from corpus.catalogue import get_or_create_collection
-from corpus.ingestion.file_sync import SyncOptions
+from corpus.ingestion.folder_mirror import SyncOptions
 from corpus.jobs.kinds.sync_job import start_sync
 from corpus.models import WatchedFolder
 from corpus.roots.allowed import AllowedPath, find_allowed, find_root

@@ -1,6 +1,6 @@
 """Ingest the pages of a website and keep them in sync."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 from corpus.crawl.frontier import queue_pages
 from corpus.crawl.page_sync import process_item
@@ -8,13 +8,13 @@ from corpus.crawl.robots import Rules
 from corpus.errors import BackendError, CollectionNotFound, PkbError
 from corpus.ingestion.decisions import failed_result
 from corpus.ingestion.outcomes import ItemResult, Outcome
-from corpus.jobs.kinds.mirror_job import MirrorKind, PlannedEntry
+from corpus.jobs.kinds.job_kind import JobKind
 from corpus.models import Job, JobItem, Site
 
 _REMOVED = "The site was removed."
 
 
-class CrawlKind(MirrorKind):
+class CrawlKind(JobKind):
     """An item is a page; reading a page may add more, and deletes its document if it is gone."""
 
     stage = Job.Stage.FETCHING
@@ -22,13 +22,13 @@ class CrawlKind(MirrorKind):
     def refuse(self, job: Job) -> str:
         return "" if _site_of(job) else _REMOVED
 
-    def plan(self, job: Job) -> Iterator[list[PlannedEntry]]:
+    def list_items(self, job: Job, *, should_stop: Callable[[], bool]) -> None:
         """Queue the first page, which opens the site; no other is known before it is read."""
         if site := _site_of(job):
             own = Site.objects.filter(pk=site.pk)
             own.update(request_count=0, received_bytes=0, failure_count=0)
             queue_pages(job, site, {site.address: 0}, Rules())
-        return iter(())
+        Job.objects.filter(pk=job.pk).update(is_listed=True)
 
     def delay_before_next_s(self, job: Job) -> float:
         if not job.items.pending().exists():

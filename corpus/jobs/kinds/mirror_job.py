@@ -1,16 +1,16 @@
-"""Mirror the entries of a folder, source or website: what these kinds of jobs share."""
+"""Mirror a source: list its entries, ingest them one by one, delete documents of missing ones."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
-from uuid import UUID
+from typing import ClassVar
 
 from django.db import transaction
 from django.db.models import F
 
-from corpus.ingestion.decisions import Decision
+from corpus.errors import BackendError, CollectionNotFound, PkbError
+from corpus.ingestion.decisions import failed_result
+from corpus.ingestion.mirror import ListedEntry, Mirror, StaleDocument
 from corpus.ingestion.outcomes import ItemResult, Outcome
-from corpus.ingestion.placeholders import store_failure
 from corpus.jobs.kinds.job_kind import JobKind, set_result
 from corpus.models import Document, Job, JobItem
 
@@ -18,53 +18,45 @@ from corpus.models import Document, Job, JobItem
 MAX_STARTS = 5
 
 
-class PlannedEntry(NamedTuple):
-    """A listed entry.
-
-    Attributes:
-        name: The path or URI that its item shows.
-        placeholder: An unsaved document that lists show: pending, or failed with the reason.
-    """
-
-    name: str
-    decision: Decision
-    placeholder: Document | None = None
-
-
-class StaleDocument(NamedTuple):
-    """A document whose entry is gone, with the name of its item."""
-
-    document_id: UUID
-    source_uri: str
-    name: str
-
-
 class MirrorKind(JobKind):
-    """A kind of job whose items are the entries of a folder, source or site.
+    """A kind of job whose items are the entries of a source, by their names.
 
     An item has ended when it is listed if its entry need not be loaded.
+
+    Attributes:
+        raised: Errors that do not end an item: it is run again, or its job is gone.
     """
 
     stage = Job.Stage.INGESTING
+    raised: ClassVar[tuple[type[PkbError], ...]] = (BackendError, CollectionNotFound)
 
     @abstractmethod
-    def plan(self, job: Job) -> Iterator[Sequence[PlannedEntry]]:
-        """List the entries in batches, each with the decision about it.
+    def mirror(self, job: Job, item: JobItem | None = None) -> Mirror:
+        """Return the mirror of a job, to list its entries or to run an item.
 
         Raises:
-            SourceUnavailable: They cannot be listed now.
+            SourceUnavailable: Its source is not configured any more.
         """
+
+    def list_items(self, job: Job, *, should_stop: Callable[[], bool]) -> None:
+        mirror = self.mirror(job)
+        for batch in mirror.list_entries():
+            if should_stop():
+                return
+            _create_items(job, mirror, batch)
+        Job.objects.filter(pk=job.pk).update(is_listed=True, skipped=mirror.skipped)
+
+    def run(self, item: JobItem) -> ItemResult:
+        try:
+            return self.mirror(item.job, item).sync(item.key)
+        except self.raised:
+            raise
+        except (PkbError, OSError) as exc:
+            return failed_result(exc)
 
     def find_stale_documents(self, job: Job) -> Iterator[StaleDocument]:
         """Yield the documents to delete after the last item, because their entries are gone."""
-        return iter(())
-
-    def list_items(self, job: Job, *, should_stop: Callable[[], bool]) -> None:
-        for batch in self.plan(job):
-            if should_stop():
-                return
-            _create_items(job, batch)
-        Job.objects.filter(pk=job.pk).update(is_listed=True)
+        return self.mirror(job).find_stale()
 
     def finish(self, job: Job) -> None:
         for stale in self.find_stale_documents(job):
@@ -72,22 +64,22 @@ class MirrorKind(JobKind):
 
 
 @transaction.atomic
-def _create_items(job: Job, batch: Sequence[PlannedEntry]) -> None:
+def _create_items(job: Job, mirror: Mirror, batch: Sequence[ListedEntry]) -> None:
     locked = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
-    by_name = {planned.name: planned for planned in batch}
+    decisions = {listed.entry.name: (listed, mirror.decide(listed)) for listed in batch}
     # Already listed before an interruption.
-    for name in locked.items.filter(path__in=by_name).values_list("path", flat=True):
-        del by_name[name]
-    items = [_new_item(planned, job) for planned in by_name.values()]
+    for name in locked.items.filter(path__in=decisions).values_list("path", flat=True):
+        del decisions[name]
+    items = []
+    for name, (_, decision) in decisions.items():
+        item = JobItem.of_file(name, job=job)
+        if not decision.needs_content:
+            set_result(item, decision.result)
+        items.append(item)
     if not job.is_background:
         _copy_attempts(job, items)
     JobItem.objects.bulk_create(items)
-    placeholders = [each.placeholder for each in by_name.values() if each.placeholder]
-    pending = [each for each in placeholders if each.status == Document.Status.PENDING]
-    Document.objects.bulk_create(pending, ignore_conflicts=True)
-    for placeholder in placeholders:
-        if placeholder.status == Document.Status.FAILED:
-            store_failure(placeholder, error=placeholder.error, file_hash="", settings_sha256="")
+    mirror.show(decisions.values())
     failed = [item for item in items if item.status == JobItem.Status.FAILED]
     for item in failed:
         locked.add_error(item.reason, item)
@@ -97,13 +89,6 @@ def _create_items(job: Job, batch: Sequence[PlannedEntry]) -> None:
         failed=F("failed") + len(failed),
         errors=locked.errors,
     )
-
-
-def _new_item(planned: PlannedEntry, job: Job) -> JobItem:
-    item = JobItem.of_file(planned.name, job=job)
-    if not planned.decision.needs_content:
-        set_result(item, planned.decision.result)
-    return item
 
 
 def _copy_attempts(job: Job, items: list[JobItem]) -> None:

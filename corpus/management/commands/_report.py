@@ -1,4 +1,4 @@
-"""Progress and results of `manage.py ingest`."""
+"""Progress and results of `manage.py ingest` and `manage.py sync_source`."""
 
 import json
 import sys
@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from corpus.ingestion.file_selection import skipped_message
+from corpus.ingestion.mirror import Mirror
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.models import Job, JobItem
 
@@ -116,6 +117,25 @@ class Report:
 
     def _write_json(self, line: dict[str, Any]) -> None:
         self._command.stdout.write(json.dumps(line, ensure_ascii=False))
+
+
+def show_preview(command: BaseCommand, mirror: Mirror, *, noun: str, as_json: bool) -> None:
+    """Print the expected result of each entry; without JSON, only of those that change.
+
+    Raises:
+        SourceUnavailable: The entries cannot be listed now.
+    """
+    counts: Counter[Outcome] = Counter()
+    for name, result in mirror.preview():
+        counts[result.outcome] += 1
+        if as_json:
+            command.stdout.write(json.dumps(line_of(name, result), ensure_ascii=False))
+        elif result.outcome != Outcome.UNCHANGED:
+            reason = f": {result.reason}" if result.reason else ""
+            command.stdout.write(f"{result.outcome:<9} {name}{reason}")
+    if not as_json:
+        sums = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
+        command.stdout.write(f"{counts.total()} {noun} would be: {sums or 'none'}")
 
 
 def _size(path: str) -> int:

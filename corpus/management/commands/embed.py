@@ -7,9 +7,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from corpus.errors import PkbError, UnreadableFile
 from corpus.ingestion.bulk.chunk_files import ChunkFile, read_chunk_file
 from corpus.ingestion.bulk.embed import SOURCE, store_entries
-from corpus.ingestion.file_sync import ingest_fingerprint
+from corpus.ingestion.mirror import ingest_fingerprint
 from corpus.ingestion.outcomes import Outcome
-from corpus.ingestion.placeholders import mark_failed
+from corpus.ingestion.placeholders import new_placeholder, store_failure
 from corpus.models import Collection
 
 DEFAULT_BATCH_SIZE = 32
@@ -68,7 +68,8 @@ class Command(BaseCommand):
             # Rows for files that could not be loaded; an earlier version stays.
             path, reason = Path(failed.path), failed.reason
             if path.is_absolute() and not path.is_dir():
-                mark_failed(path, collection_id=collection.pk, source=SOURCE, reason=reason)
+                placeholder = new_placeholder(path, collection_id=collection.pk, source=SOURCE)
+                store_failure(placeholder, reason)
         shown = (Outcome.ADDED, Outcome.REPLACED, Outcome.UNCHANGED)
         parts = ", ".join(f"{counts[outcome]} {outcome}" for outcome in shown)
         self.stdout.write(

@@ -14,16 +14,15 @@ from corpus.ingestion.decisions import failed_result
 from corpus.ingestion.document_writer import StoredDocument
 from corpus.ingestion.file_scan import find_files
 from corpus.ingestion.file_selection import count_kinds, skipped_message
-from corpus.ingestion.file_sync import SyncOptions
+from corpus.ingestion.folder_mirror import FolderMirror, SyncOptions
 from corpus.ingestion.ingest import ingest_submission
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.submission import Attributes, Submission
 from corpus.ingestion.web_addresses import ingest_url
 from corpus.jobs.kinds.sync_job import start_sync
 from corpus.jobs.states import cancel_abandoned_jobs
-from corpus.jobs.sync_preview import SyncPreview
 from corpus.management.commands._job_run import Interruption, run_job_here
-from corpus.management.commands._report import Report, line_of
+from corpus.management.commands._report import Report, show_preview
 from corpus.management.commands._sites import add_site_arguments, read_limits, sync_site
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.public_web import is_url
@@ -155,30 +154,17 @@ class Command(BaseCommand):
 
     def _preview(self, collection: Collection, sync: SyncOptions, *, as_json: bool) -> None:
         if sync.mirror:
-            preview = SyncPreview(collection, sync)
-            counts = Counter(
-                self._print_result(*each, as_json=as_json) for each in preview.results()
-            )
-            if not as_json:
-                sums = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
-                self.stdout.write(f"{counts.total()} files would be: {sums or 'none'}")
-            skipped = preview.skipped
+            mirror = FolderMirror(collection, sync)
+            show_preview(self, mirror, noun="files", as_json=as_json)
+            skipped = mirror.skipped
         else:
-            skipped = Counter()
-            files = find_files(sync.named, selection=sync.selection, skipped=skipped)
+            kinds: Counter[str] = Counter()
+            files = find_files(sync.named, selection=sync.selection, skipped=kinds)
             for path in (str(file.path) for file in files):
                 self.stdout.write(json.dumps({"path": path}) if as_json else path)
+            skipped = count_kinds(kinds)
         if skipped:
-            self.stderr.write(skipped_message(count_kinds(skipped)))
-
-    def _print_result(self, path: str, result: ItemResult, *, as_json: bool) -> Outcome:
-        """Print a file and its expected result; without --json, only if there is one."""
-        if as_json:
-            self.stdout.write(json.dumps(line_of(path, result), ensure_ascii=False))
-        elif result.outcome != Outcome.UNCHANGED:
-            reason = f": {result.reason}" if result.reason else ""
-            self.stdout.write(f"{result.outcome:<9} {path}{reason}")
-        return result.outcome
+            self.stderr.write(skipped_message(skipped))
 
 
 def _check_usage(paths: list[Path], options: dict[str, Any]) -> None:

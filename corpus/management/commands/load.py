@@ -7,7 +7,7 @@ from corpus.errors import PkbError
 from corpus.ingestion.bulk.chunk_files import VERSION, FailedEntry, Header, write_chunk_file
 from corpus.ingestion.bulk.load import cut_files
 from corpus.ingestion.file_scan import find_files
-from corpus.ingestion.file_sync import ingest_fingerprint
+from corpus.ingestion.mirror import ingest_fingerprint
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.tags import normalize_tags
 

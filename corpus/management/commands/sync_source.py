@@ -1,19 +1,16 @@
-import json
-from collections import Counter
+from contextlib import closing
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import SourceUnavailable
-from corpus.ingestion.outcomes import Outcome
-from corpus.jobs.kinds.source_job import find_source
+from corpus.ingestion.source_mirror import SourceMirror
+from corpus.jobs.kinds.source_job import find_source, open_source
 from corpus.jobs.leases import job_lock
 from corpus.jobs.states import cancel_abandoned_jobs
-from corpus.jobs.sync_preview import preview_source
 from corpus.management.commands._job_run import Interruption, run_job_here
-from corpus.management.commands._report import Report, line_of
-from corpus.sources.source_settings import SourceSettings
+from corpus.management.commands._report import Report, show_preview
 from corpus.watched.due_syncs import collection_of, sync_source
 
 
@@ -46,7 +43,14 @@ class Command(BaseCommand):
             message = f"There is no source {options['name']!r}; PKB_SOURCES has {known}."
             raise CommandError(message, returncode=2)
         if options["dry_run"]:
-            self._preview(source, options)
+            try:
+                with closing(open_source(source)) as opened:
+                    mirror = SourceMirror(
+                        opened, collection_of(source), may_be_empty=options["emptied"]
+                    )
+                    show_preview(self, mirror, noun="entries", as_json=options["json"])
+            except SourceUnavailable as exc:
+                raise CommandError(str(exc), returncode=1) from exc
             return
         cancel_abandoned_jobs()
         report = Report(self, as_json=options["json"], is_sync=True)
@@ -62,20 +66,3 @@ class Command(BaseCommand):
             raise SystemExit(130)
         if report.failed_count:
             raise SystemExit(1)
-
-    def _preview(self, found: SourceSettings, options: dict[str, Any]) -> None:
-        counts: Counter[str] = Counter()
-        try:
-            for uri, result in preview_source(
-                found, collection_of(found), may_be_empty=options["emptied"]
-            ):
-                counts[result.outcome] += 1
-                if options["json"]:
-                    self.stdout.write(json.dumps(line_of(uri, result), ensure_ascii=False))
-                elif result.outcome != Outcome.UNCHANGED:
-                    self.stdout.write(f"{result.outcome:<9} {uri}")
-        except SourceUnavailable as exc:
-            raise CommandError(str(exc), returncode=1) from exc
-        if not options["json"]:
-            sums = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
-            self.stdout.write(f"{counts.total()} entries would be: {sums or 'none'}")
