@@ -256,7 +256,7 @@ def _ask_beside_copy(change: Change, collection: Collection, moment: datetime) -
     )
     # The stored text may break lines anywhere.
     old = r"\s+".join(map(re.escape, change.old.split()))
-    text = re.sub(old, lambda _: change.new, document.raw_text)
+    text = re.sub(old, lambda _: change.new, document.content.text)
     ingest_submission(Submission(text, attributes), collection=collection)
     try:
         return _ask(change.question.text, collection)

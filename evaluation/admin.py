@@ -18,9 +18,6 @@ class QuestionAdmin(ModelAdmin):
     readonly_fields = ["collection", "document", "quote", "origin"]
     actions = ["accept", "reject"]
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Question]:
-        return Question.objects.defer("document__raw_text", "document__outline")
-
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 

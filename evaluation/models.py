@@ -17,7 +17,7 @@ class QuestionQuerySet(models.QuerySet["Question"]):
 
     def with_current_quote(self) -> Self:
         """Return questions whose quote is still in their document, or without a document."""
-        place = StrIndex("document__raw_text", models.F("quote"))
+        place = StrIndex("document__content__text", models.F("quote"))
         return self.annotate(place=place).filter(models.Q(document=None) | models.Q(place__gt=0))
 
 

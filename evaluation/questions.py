@@ -28,8 +28,8 @@ _Waiting = tuple[Document, Iterator[Proposal]]
 
 def propose_by_rules(document: Document) -> list[Proposal]:
     """Return questions from a document's definitions and headings."""
-    outline = Outline.from_json(document.outline)
-    return propose_from_rules(document.raw_text, headings=outline.headings)
+    content = document.content
+    return propose_from_rules(content.text, headings=Outline.from_json(content.outline).headings)
 
 
 def propose_by_lm(document: Document) -> Iterator[Proposal]:
@@ -76,7 +76,7 @@ def propose_questions(
                     document=document,
                     text=proposal.text,
                     answers=list(proposal.answers),
-                    quote=document.raw_text[proposal.start_char : proposal.end_char],
+                    quote=document.content.text[proposal.start_char : proposal.end_char],
                     start_char=proposal.start_char,
                     end_char=proposal.end_char,
                     content_sha256=document.content_sha256,
@@ -93,7 +93,7 @@ def _in_turn(collection: Collection, propose: Propose) -> Iterator[tuple[Documen
     Random(SEED).shuffle(keys)  # noqa: S311  (no secret)
     waiting: list[_Waiting] = []
     for key in keys:
-        document = Document.objects.filter(pk=key).first()
+        document = Document.objects.stored().select_related("content").filter(pk=key).first()
         if document is not None:
             waiting.append((document, iter(propose(document))))
             yield from _first_of(waiting[-1:], waiting)

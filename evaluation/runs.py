@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from corpus.models import DEFAULT_COLLECTION, Collection, Document
+from corpus.models import DEFAULT_COLLECTION, Collection, DocumentContent
 from evaluation.datasets import Claim, GoldDocument, GoldQuery, GoldQuestion, Turn
 from evaluation.failure_stage import FailureStage, find_failure_stage
 from evaluation.metrics import NDCG_DEPTH, contains_gold, exact_match, judge_ranking, token_f1
@@ -264,9 +264,10 @@ def _says(text: str, gold: Sequence[str]) -> bool:
 
 def count_altered(citations: Sequence[Citation]) -> int:
     """Return how many quotes differ from their span in the document."""
-    cited = {citation.passage.document_id for citation in citations}
-    rows = Document.objects.filter(pk__in=cited).only("raw_text", "content_sha256")
-    texts = {(str(row.pk), row.content_sha256): row.raw_text for row in rows}
+    cited = {UUID(citation.passage.document_id) for citation in citations}
+    rows = DocumentContent.objects.filter(pk__in=cited)
+    values = rows.values_list("pk", "document__content_sha256", "text")
+    texts = {(str(key), content_sha256): text for key, content_sha256, text in values}
     count = 0
     for citation in citations:
         text = texts.get((citation.passage.document_id, citation.passage.content_sha256))

@@ -109,7 +109,8 @@ _COUNT_UNCHANGED = """
 SELECT count(*) FROM unnest(%s::uuid[], %s::text[], %s::int[], %s::text[])
        AS quoted (document_id, content_sha256, start_char, quote)
   JOIN corpus_document d ON d.id = document_id AND d.content_sha256 = quoted.content_sha256
- WHERE substr(d.raw_text, start_char + 1, length(quote)) = quote
+  JOIN corpus_documentcontent t USING (document_id)
+ WHERE substr(t.text, start_char + 1, length(quote)) = quote
 """
 
 

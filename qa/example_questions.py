@@ -25,8 +25,8 @@ def suggest_questions(collection: Collection, *, count: int) -> list[str]:
     newest 20 documents are read.
     """
     newest = Document.objects.filter(collection=collection, chunk_count__gt=0)
-    rows = newest.order_by("-ingested_at", "pk").only("title", "outline", "char_count")
-    documents = list(rows[:MAX_DOCUMENTS])
+    rows = newest.order_by("-ingested_at", "pk").select_related("content")
+    documents = list(rows.defer("content__text")[:MAX_DOCUMENTS])
     turns = zip_longest(*map(_asked_in, documents))
     headings = [heading for turn in turns for heading in turn if heading is not None]
     candidates = list(dict.fromkeys([*headings, *_about(documents)]))
@@ -36,7 +36,7 @@ def suggest_questions(collection: Collection, *, count: int) -> list[str]:
 
 
 def _asked_in(document: Document) -> Iterator[str]:
-    outline = Outline.from_json(document.outline)
+    outline = Outline.from_json(document.content.outline)
     ends = [heading.start for heading in outline.headings[1:]] + [document.char_count]
     char_counts = {
         (heading.start, heading.text): end - heading.end

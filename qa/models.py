@@ -136,12 +136,16 @@ class CitationQuerySet(models.QuerySet["Citation"]):
         # Page ranges are stored, except with older answers.
         unplaced = same_version & Q(page__isnull=False, last_page=None)
         return self.annotate(
-            standing=Substr("document__raw_text", F("start_char") + 1, length),
+            standing=Substr("document__content__text", F("start_char") + 1, length),
             surroundings=Case(
-                When(same_version, Substr("document__raw_text", F("context_start") + 1, around))
+                When(
+                    same_version, Substr("document__content__text", F("context_start") + 1, around)
+                )
             ),
-            packed_scan=Case(When(unplaced, KeyTextTransform("scanned", "document__outline"))),
-            page_starts=Case(When(unplaced, KeyTransform("pages", "document__outline"))),
+            packed_scan=Case(
+                When(unplaced, KeyTextTransform("scanned", "document__content__outline"))
+            ),
+            page_starts=Case(When(unplaced, KeyTransform("pages", "document__content__outline"))),
             preview=F("chunk__text_preview"),
             file_path=Coalesce(F("document__file_path"), Value("")),
         )

@@ -20,7 +20,7 @@ from django.utils import timezone
 from accounts.audit import purge_events
 from accounts.lockouts import purge_logins
 from corpus.ingestion.uploaded_files import delete_orphaned_uploads
-from corpus.models import Document, Tombstone
+from corpus.models import DocumentContent, Tombstone
 from qa import models
 from qa.models import ERASED_ANSWER, ERASED_CITATION, ChatEvent, ChatStream, Message, Session
 
@@ -60,7 +60,7 @@ def _find_in_selections(documents: Sequence[UUID]) -> list[int]:
     if not selected.exists():
         return []
     keys: list[int] = []
-    texts = Document.objects.filter(pk__in=documents).values_list("raw_text", flat=True)
+    texts = DocumentContent.objects.filter(pk__in=documents).values_list("text", flat=True)
     with connection.cursor() as cursor:
         for text in texts.iterator(chunk_size=1):
             plain = " ".join(text.split())

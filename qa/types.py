@@ -239,7 +239,7 @@ class Citation:
     """A verbatim span that supports the slice ``answer_start:answer_end`` of an answer.
 
     Attributes:
-        quote: Equals ``raw_text[start_char:end_char]`` of the document version.
+        quote: Equals ``text[start_char:end_char]`` of the document version.
         score: Of the passage if the slice is the quote itself; else the probability that the quote
             supports it. In [0, 1].
         support: ``supported``; older answers have ``partial`` too.

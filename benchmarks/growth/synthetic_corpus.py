@@ -145,7 +145,7 @@ def _copy_documents(cursor: Any, collection: Collection, texts: list[str]) -> li
     ids = [uuid.uuid4() for _ in range(0, len(texts), CHUNKS_A_DOCUMENT)]
     columns = {
         "id": "uuid", "collection_id": "int8", "source_uri": "varchar", "source": "varchar",
-        "title": "varchar", "media_type": "varchar", "raw_text": "text", "outline": "jsonb",
+        "title": "varchar", "media_type": "varchar",
         "content_sha256": "varchar", "metadata": "jsonb", "chapter": "varchar",
         "section": "varchar", "word_count": "int4", "char_count": "int4", "chunk_count": "int4",
         "status": "varchar", "error": "text", "file_path": "varchar", "file_hash": "varchar",
@@ -159,12 +159,15 @@ def _copy_documents(cursor: Any, collection: Collection, texts: list[str]) -> li
             text = _text_of(texts, number)
             yield (
                 key, collection.pk, f"file:///{number}", "made", f"Report {number}", "text/plain",
-                text, Jsonb({}), hashlib.sha256(text.encode()).hexdigest(),
+                hashlib.sha256(text.encode()).hexdigest(),
                 Jsonb(_metadata(number, len(ids))), "", "", len(text.split()), len(text),
                 CHUNKS_A_DOCUMENT, "completed", "", "", "", "", now, now, now,
             )  # fmt: skip
 
     _copy(cursor, "document", columns, rows())
+    contents = ((key, _text_of(texts, number), Jsonb({})) for number, key in enumerate(ids))
+    types = {"document_id": "uuid", "text": "text", "outline": "jsonb"}
+    _copy(cursor, "documentcontent", types, contents)
     return ids
 
 

@@ -8,9 +8,6 @@ from django.utils.safestring import SafeString
 from corpus.admin.base_admin import UndeletableAdmin, link, link_citing
 from corpus.models import Chunk, Embedding
 
-# The fields from which the names of a chunk and its document are built.
-LONG_FIELDS = ["text", "lexemes", "ngrams", "document__raw_text", "document__outline"]
-
 
 @admin.register(Chunk)
 class ChunkAdmin(UndeletableAdmin):
@@ -24,8 +21,7 @@ class ChunkAdmin(UndeletableAdmin):
     show_full_result_count = False
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Chunk]:
-        rows = Chunk.objects.shown().defer("lexemes", "document__raw_text", "document__outline")
-        return rows.select_related("document")
+        return Chunk.objects.shown().select_related("document")
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         fields = super().get_fields(request, obj)
@@ -66,7 +62,7 @@ class EmbeddingAdmin(UndeletableAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Embedding]:
         rows = Embedding.objects.select_related("collection", "chunk__document")
-        return rows.defer("vector", *(f"chunk__{name}" for name in LONG_FIELDS))
+        return rows.defer("vector", "chunk__text", "chunk__lexemes", "chunk__ngrams")
 
     @admin.display(description="chunk", ordering="chunk")
     def chunk_link(self, embedding: Embedding) -> SafeString:

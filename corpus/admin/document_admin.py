@@ -21,6 +21,7 @@ from corpus.api.document_views import DocumentResponse
 from corpus.errors import PkbError
 from corpus.ingestion.ingest import reingest_document
 from corpus.models import Document
+from corpus.models.document import DocumentQuerySet
 from corpus.tags import add_tags, remove_tags
 
 # A browser would take long to show a text of 20 million characters.
@@ -117,11 +118,10 @@ class DocumentAdmin(ReadOnlyAdmin):
             self.message_user(request, f"{count} documents no longer have the tag {name!r}.")
 
     @admin.action(description="Export as JSON lines")
-    def export(self, request: HttpRequest, documents: QuerySet[Document]) -> HttpResponse:
-        rows = documents.defer(None).defer("outline")
+    def export(self, request: HttpRequest, documents: DocumentQuerySet) -> HttpResponse:
         lines = [
-            json.dumps(DocumentResponse(row).data | {"text": row.raw_text}, default=str)
-            for row in rows
+            json.dumps(DocumentResponse(row).data | {"text": row.text}, default=str)
+            for row in documents.with_text()
         ]
         reply = HttpResponse("\n".join([*lines, ""]), content_type="application/x-ndjson")
         reply["Content-Disposition"] = 'attachment; filename="documents.jsonl"'

@@ -47,7 +47,7 @@ class DocumentResponse(serializers.ModelSerializer[Document]):
 class DocumentText(serializers.Serializer[Any]):
     document_id = serializers.UUIDField(source="id")
     content_sha256 = serializers.CharField()
-    text = serializers.CharField(source="raw_text")
+    text = serializers.CharField()
 
 
 class ChunkResponse(serializers.ModelSerializer[Chunk]):
@@ -129,7 +129,7 @@ class PlainTextRenderer(BaseRenderer):
 class DocumentTextView(generics.RetrieveAPIView[Document]):
     """Return the stored text that all offsets refer to."""
 
-    queryset = Document.objects.only("id", "content_sha256", "raw_text")
+    queryset = Document.objects.with_text().only("id", "content_sha256")
     renderer_classes = [JSONRenderer, PlainTextRenderer]
     serializer_class = DocumentText
     lookup_url_kwarg = "document_id"

@@ -126,7 +126,7 @@ def _erase(documents: Sequence[UUID]) -> list[tuple[str, str]]:
 def _tombstones(documents: Sequence[UUID]) -> Iterator[Tombstone]:
     texts = Document.objects.stored().filter(pk__in=documents)
     hasher = ShingleHasher(settings.SECRET_KEY)
-    for text, content_sha256 in texts.values_list("raw_text", "content_sha256").iterator(1):
+    for text, content_sha256 in texts.values_list("content__text", "content_sha256").iterator(1):
         hashes, width = hasher.hash_text(text)
         seal = hasher.digest(content_sha256)
         yield Tombstone(content_sha256=content_sha256, seal=seal, hashes=hashes, width=width)

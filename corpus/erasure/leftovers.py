@@ -12,7 +12,7 @@ from django.db import connection, transaction
 
 from corpus.erasure.shingles import ShingleHasher, split_hashes
 from corpus.errors import Conflict, NotFound
-from corpus.models import Document, Tombstone
+from corpus.models import DocumentContent, Tombstone
 
 # Rows in memory at a time; a text may have megabytes.
 ROWS_AT_A_TIME = 20
@@ -27,7 +27,7 @@ SELECT c.table_name, c.column_name, c.data_type
  ORDER BY c.table_name, c.ordinal_position
 """
 # Documents are searched first: their text is not a leftover.
-_TEXT_OF_DOCUMENTS = ("corpus_document", "raw_text")
+_TEXT_OF_DOCUMENTS = ("corpus_documentcontent", "text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def find_leftovers(content_sha256: str) -> Leftovers:
     if bytes(tombstone.seal) != hasher.digest(content_sha256):
         raise Conflict("The secret key has changed since the deletion, so remains cannot be found.")
     wanted = split_hashes(bytes(tombstone.hashes))
-    texts_of_documents = Document.objects.stored().order_by("pk").values_list("pk", "raw_text")
+    texts_of_documents = DocumentContent.objects.order_by("pk").values_list("pk", "text")
     shingles = partial(hasher.shingles, width=tombstone.width)
     documents = {
         key: common

@@ -17,7 +17,7 @@ from corpus.ingestion.submission import ATTRIBUTE_NAMES, Attributes
 from corpus.ingestion.uploaded_files import delete_uploads_on_commit, path_of
 from corpus.ingestion.vectors import Encoded, queue_completion
 from corpus.lexical import character_ngrams, drop_unused_words, read_words
-from corpus.models import Chunk, Collection, Document, Embedding
+from corpus.models import Chunk, Collection, Document, DocumentContent, Embedding
 from corpus.models.chunk import ChunkQuerySet
 from corpus.postgres.prepared import fetch_prepared
 from corpus.queue import enqueue_token_vectors
@@ -194,7 +194,7 @@ class DocumentWriter:
         lock_names(self.collection, source_uri, content_sha256)
         existing = self.replacing
         if existing is None and source_uri:
-            rows = Document.objects.select_for_update(no_key=True).defer("raw_text")
+            rows = Document.objects.select_for_update(no_key=True)
             existing = rows.filter(collection=self.collection, source_uri=source_uri).first()
         reject_duplicate(self.collection, content_sha256, replacing=self.replacing)
         if existing is not None and existing.collection_id != self.collection.pk:
@@ -218,8 +218,6 @@ class DocumentWriter:
             setattr(document, name, getattr(self.attributes, name))
         text = self.version.text
         document.metadata = dict(self.attributes.metadata)
-        document.raw_text = text
-        document.outline = self.version.outline.to_json()
         document.content_sha256 = self.version.content_sha256
         document.word_count = len(text.split())
         document.char_count = len(text)
@@ -228,7 +226,11 @@ class DocumentWriter:
         document.status = Document.Status.COMPLETED if is_complete else Document.Status.PROCESSING
         document.error = ""
         document.ingested_at = timezone.now()
+        is_new = document._state.adding
         document.save()
+        outline = self.version.outline.to_json()
+        content = DocumentContent(document=document, text=text, outline=outline)
+        content.save(force_insert=is_new)
 
     def _write_chunks(
         self, document: Document, *, is_replaced: bool

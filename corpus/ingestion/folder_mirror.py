@@ -258,7 +258,7 @@ class FolderMirror(Mirror):
         """Yield the documents at other paths that were read from the same bytes."""
         same = Document.objects.of_file(entry.version, collection_id=self.collection.pk)
         others = same.exclude(source_uri=entry.uri).exclude(file_path="")
-        for document in others.defer("raw_text", "outline").order_by("created_at", "pk"):
+        for document in others.order_by("created_at", "pk"):
             yield KnownDocument.of(document, is_gone=self.is_gone(document))
 
     def is_gone(self, document: Document) -> bool:
@@ -333,7 +333,7 @@ class FolderMirror(Mirror):
         )
         displaced.update(source_uri=moving.source_uri, file_path=moving.file_path)
         # Tags of the old path stay: rules and users may have added them.
-        moved = Document.objects.defer("raw_text", "outline").get(pk=moving.pk)
+        moved = Document.objects.get(pk=moving.pk)
         add_tags([moved.pk], tags_by_rules(moved))
         return True
 

@@ -100,7 +100,7 @@ def load(submission: Submission) -> tuple[str, Outline, Attributes]:
     """
     content, attributes, options = submission.content, submission.attributes, submission.options
     if isinstance(content, Document):
-        text, outline = content.raw_text, Outline.from_json(content.outline)
+        text, outline = content.content.text, Outline.from_json(content.content.outline)
     elif isinstance(content, str):
         # Before any work: the text may be as long as a request body.
         _check_length(content, 0, MAX_SHRINKING * settings.PKB_MAX_INPUT_CHARS)

@@ -151,7 +151,7 @@ class Mirror(ABC):
                 yield stale.name, ItemResult(Outcome.REMOVED, str(stale.document_id))
 
     def _documents_at(self, *uris: str) -> DocumentQuerySet:
-        rows = Document.objects.select_related("collection").defer("raw_text", "outline")
+        rows = Document.objects.select_related("collection")
         return rows.filter(collection=self.collection, source_uri__in=uris)
 
     def _store(self, file: SubmittedFile, attributes: Attributes, **options: bool) -> ItemResult:
@@ -182,7 +182,7 @@ class Mirror(ABC):
             return ingest(known if known and known.content_sha256 else None)
         except DuplicateDocument as exc:
             holder_id = exc.document_id
-        rows = Document.objects.select_related("collection").defer("raw_text", "outline")
+        rows = Document.objects.select_related("collection")
         holder = rows.filter(pk=holder_id).first()
         with transaction.atomic():
             self._drop_duplicate(attributes.source_uri, holder_id)

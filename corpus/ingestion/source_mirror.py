@@ -193,8 +193,7 @@ class SourceMirror(Mirror):
         """
         known: dict[str, KnownDocument] = {}
         attachment_ids: dict[str, set[str]] = {}
-        rows = documents_of(self._label, collection_id=self.collection.pk)
-        for row in rows.defer("raw_text", "outline").iterator():
+        for row in documents_of(self._label, collection_id=self.collection.pk).iterator():
             source_ref = source_ref_of(row.metadata)
             if source_ref["entry"] == row.source_uri:
                 known[row.source_uri] = KnownDocument.of(row, version=source_ref["version"])

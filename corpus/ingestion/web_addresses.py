@@ -60,7 +60,7 @@ def find_by_url(url: str, *, collection: Collection) -> Document | None:
     rows = Document.objects.filter(
         collection=collection, source_uri=url, status=Document.Status.COMPLETED
     )
-    return rows.defer("raw_text", "outline").first()
+    return rows.first()
 
 
 def store_fetched(

@@ -51,13 +51,16 @@ SCANS = (
           SELECT document_id, count(*) AS n, min(ordinal) AS least, max(ordinal) AS most
             FROM corpus_chunk WHERE document_id > %(after)s AND document_id <= %(up_to)s
            GROUP BY document_id) c ON c.document_id = d.id
+        LEFT JOIN corpus_documentcontent t ON t.document_id = d.id
         WHERE {_DOCUMENTS}""",  # noqa: S608
         {
             "a completed document has no chunk": "d.status = 'completed' AND c.n IS NULL",
             "chunk_count of a document is wrong": "d.chunk_count <> coalesce(c.n, 0)",
             "ordinals of a document are not 0, 1, 2, ...": "c.least <> 0 OR c.most <> c.n - 1",
             "a document without a version has chunks": "d.content_sha256 = '' AND c.n > 0",
-            "a document without a version has a text": "d.content_sha256 = '' AND d.raw_text <> ''",
+            "a document without a version has a text": (
+                "d.content_sha256 = '' AND t.document_id IS NOT NULL"
+            ),
             "a failed document does not say why": "d.status = 'failed' AND d.error = ''",
         },
     ),

@@ -27,6 +27,7 @@ from corpus.models import (
     Chunk,
     Collection,
     Document,
+    DocumentContent,
     DocumentCount,
     Embedding,
     Job,
@@ -128,16 +129,18 @@ class CannotRepair(PkbError):
 
 def rechunk_document(document_id: UUID) -> str:
     """Chunk a document's text again; correct chunks keep their ids and vectors."""
-    document = Document.objects.select_related("collection").filter(pk=document_id).first()
-    if document is None or not document.content_sha256:
+    rows = DocumentContent.objects.select_related("document__collection")
+    content = rows.filter(pk=document_id).first()
+    if content is None:
         raise CannotRepair("There is no text of it.")
-    if sha256(document.raw_text.encode()).hexdigest() != document.content_sha256:
+    document = content.document
+    if sha256(content.text.encode()).hexdigest() != document.content_sha256:
         raise CannotRepair("Its text is not the one that was stored: take it in again.")
-    outline = Outline.from_json(document.outline)
+    outline = Outline.from_json(content.outline)
     chunks = cut_chunks(
-        document.raw_text, title=document.title, outline=outline, collection=document.collection
+        content.text, title=document.title, outline=outline, collection=document.collection
     )
-    version = Version(document.raw_text, outline, document.content_sha256, chunks)
+    version = Version(content.text, outline, document.content_sha256, chunks)
     with transaction.atomic():
         # In the order of ``DocumentWriter``: first the names, then the row.
         lock_names(document.collection, document.source_uri, document.content_sha256)
@@ -195,10 +198,10 @@ def _drop_wrong_chunks(document: Document) -> dict[int, list[str]]:
 @transaction.atomic
 def count_document(document_id: UUID) -> str:
     document = _locked(document_id)
+    texts = DocumentContent.objects.filter(pk=document_id).values_list("text", flat=True)
+    text = texts.first() or ""
     Document.objects.filter(pk=document_id).update(
-        chunk_count=document.chunks.count(),
-        char_count=len(document.raw_text),
-        word_count=len(document.raw_text.split()),
+        chunk_count=document.chunks.count(), char_count=len(text), word_count=len(text.split())
     )
     return f"document {document_id} was counted"
 

@@ -72,7 +72,7 @@ class _Text(NamedTuple):
     status: str
     word_count: int
     char_count: int
-    outline: Mapping[str, Any]
+    outline: Mapping[str, Any] | None
 
 
 def find_in_texts(batch: Batch, quotes: Sequence[Quotes]) -> Iterator[Violation]:
@@ -81,9 +81,9 @@ def find_in_texts(batch: Batch, quotes: Sequence[Quotes]) -> Iterator[Violation]
         collection=batch.collection_id, pk__gt=batch.after, pk__lte=batch.up_to
     )
     # Without times: an unreadable time is another invariant.
-    columns = ("pk", "raw_text", *_Text._fields[2:])
+    columns = ("pk", "text", *_Text._fields[2:-1], "content__outline")
     for keys in _batches(documents):
-        rows = Document.objects.filter(pk__in=keys).order_by().values_list(*columns)
+        rows = Document.objects.filter(pk__in=keys).order_by().with_text().values_list(*columns)
         texts = {row[0]: _Text(*row) for row in rows}
         chunks: defaultdict[UUID, list[_Chunk]] = defaultdict(list)
         with connection.cursor() as cursor:
@@ -121,7 +121,7 @@ def _wrong_text(document: _Text) -> Iterator[Violation]:
         yield Violation("content_sha256 of a document is wrong", key)
     if (len(text), len(text.split())) != (document.char_count, document.word_count):
         yield Violation("char_count or word_count of a document is wrong", key)
-    outline = Outline.from_json(dict(document.outline))
+    outline = Outline.from_json(dict(document.outline or {}))
     parts = [(each.start, each.end) for each in outline.headings]
     parts += [(each.start, each.end) for each in outline.labels]
     parts += [(start, start) for start, _ in outline.pages]

@@ -176,7 +176,7 @@ class Migration(migrations.Migration):
                 ('ingested_at', models.DateTimeField(blank=True, null=True)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('updated_at', models.DateTimeField(auto_now=True)),
-                ('collection', models.ForeignKey(on_delete=corpus.models.document.delete_without_text, related_name='documents', to='corpus.collection')),
+                ('collection', models.ForeignKey(on_delete=corpus.models.document.delete_documents, related_name='documents', to='corpus.collection')),
             ],
             options={
                 'ordering': ['created_at', 'id'],

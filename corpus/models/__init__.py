@@ -13,7 +13,7 @@ from corpus.models.collection import (
     TermCount,
     Version,
 )
-from corpus.models.document import Document, DroppedFile
+from corpus.models.document import Document, DocumentContent, DroppedFile
 from corpus.models.grant import CollectionAccess, Grant
 from corpus.models.idempotent_request import IdempotentRequest
 from corpus.models.installation import Installation
@@ -36,6 +36,7 @@ __all__ = [
     "CollectionChange",
     "CollectionMap",
     "Document",
+    "DocumentContent",
     "DocumentCount",
     "DroppedFile",
     "Embedding",

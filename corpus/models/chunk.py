@@ -102,9 +102,8 @@ class ChunkQuerySet(TaggableQuerySet["Chunk"]):
         self.model._default_manager.filter(pk__in=list(locked)).delete()
 
     def with_document(self) -> Self:
-        """Select the document without its long columns."""
-        rows = self.select_related("document")
-        return rows.defer("document__raw_text", "document__outline", "lexemes")
+        """Select the document, too."""
+        return self.defer("lexemes").select_related("document")
 
     def with_distances(
         self, vectors: NDArray[np.float32], question: NDArray[np.float32], *, model: str
@@ -159,7 +158,7 @@ class ChunkQuerySet(TaggableQuerySet["Chunk"]):
 
 
 class Chunk(models.Model):
-    """The slice ``raw_text[start_char:end_char]`` of a document; offsets in characters."""
+    """The slice ``text[start_char:end_char]`` of a document's content; offsets in characters."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     # The unique constraint on document and ordinal is index enough.

@@ -17,7 +17,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.db import models, transaction
 from django.db.models import BooleanField, Exists, F, Func, OuterRef, Q, Value
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Lower, Substr
+from django.db.models.functions import Coalesce, Lower, Substr
 from django.utils import timezone
 
 from corpus.access.principal import SYSTEM, acting_as
@@ -175,12 +175,12 @@ def _metadata_matches(wanted: Comparison, op: str, column: str) -> Func:
     )
 
 
-def delete_without_text(collector: Any, field: Any, documents: Any, using: str) -> None:
-    """Delete the documents of a collection without reading their texts."""
+def delete_documents(collector: Any, field: Any, documents: Any, using: str) -> None:
+    """Delete the documents of a collection; read only the columns that this needs."""
     models.CASCADE(collector, field, documents.only("pk", "collection"), using)
 
 
-delete_without_text.lazy_sub_objs = True  # type: ignore[attr-defined]
+delete_documents.lazy_sub_objs = True  # type: ignore[attr-defined]
 
 
 class DocumentQuerySet(TaggableQuerySet["Document"]):
@@ -190,12 +190,8 @@ class DocumentQuerySet(TaggableQuerySet["Document"]):
         return Document.tags.through._default_manager.all(), "document", "pk"
 
     def listed(self) -> Self:
-        """Defer the text and prefetch the tags, for lists."""
-        return (
-            self.defer("raw_text", "outline")
-            .select_related("collection__owner")
-            .prefetch_related("tags")
-        )
+        """Prefetch the data of a list of documents."""
+        return self.select_related("collection__owner").prefetch_related("tags")
 
     def delete(self) -> tuple[int, dict[str, int]]:
         """Delete documents that the principal may change, with dependent rows of other users.
@@ -231,10 +227,14 @@ class DocumentQuerySet(TaggableQuerySet["Document"]):
         """Keep documents of files below the folder."""
         return self.filter(source_uri__startswith=f"{folder_uri.rstrip('/')}/")
 
+    def with_text(self) -> Self:
+        """Annotate ``text``, which is empty without a stored version."""
+        return self.annotate(text=Coalesce("content__text", Value("", models.TextField())))
+
     def slice_of_text(self, start: int, end: int) -> str:
         """Return characters ``start:end`` of a single document's text, without reading the rest."""
-        part = Substr("raw_text", start + 1, end - start)
-        return str(self.values_list(part, flat=True).get())
+        part = Substr("text", start + 1, end - start)
+        return str(self.with_text().values_list(part, flat=True).get())
 
     def mentioning(self, text: str) -> Self:
         """Keep documents that contain ``text`` in title or URI, or its words in their text.
@@ -298,7 +298,7 @@ def _chunks() -> Any:
 
 
 class Document(models.Model):
-    """An ingested document; its chunks are slices of ``raw_text``."""
+    """An ingested document; ``content`` is its text, of which its chunks are slices."""
 
     class Status(models.TextChoices):
         PENDING = "pending"
@@ -307,20 +307,16 @@ class Document(models.Model):
         FAILED = "failed"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    collection = models.ForeignKey(Collection, delete_without_text, related_name="documents")
+    collection = models.ForeignKey(Collection, delete_documents, related_name="documents")
     source_uri = models.CharField(max_length=2048, blank=True, default="")
     source = models.CharField(max_length=100, blank=True, default="", help_text="web, cli, ...")
     title = models.CharField(max_length=512, blank=True, default="")
     media_type = models.CharField(max_length=150, default="text/plain")
-    raw_text = models.TextField(
-        blank=True, default="", help_text="normalized; what all offsets refer to"
-    )
-    outline = models.JSONField(default=dict, help_text="spans of headings and pages")
     content_sha256 = models.CharField(
         max_length=64,
         blank=True,
         default="",
-        help_text="of raw_text in UTF-8, hex; empty while no version is stored",
+        help_text="of the text in UTF-8, hex; empty while no version is stored",
     )
     metadata = models.JSONField(default=dict, blank=True)
     chapter = models.CharField(max_length=512, blank=True, default="")
@@ -351,6 +347,8 @@ class Document(models.Model):
     updated_at = models.DateTimeField(auto_now=True)
     tags = models.ManyToManyField(Tag, related_name="documents", blank=True)
 
+    # Annotated by ``with_text``.
+    text: str
     # Its lexemes, while it is being deleted.
     words_counted: Sequence[str] = ()
 
@@ -410,6 +408,19 @@ class Document(models.Model):
     def name(self) -> str:
         """Return the title, else the last part of the URI, else the id."""
         return self.title or self.source_uri.rstrip("/").rsplit("/", 1)[-1] or str(self.pk)
+
+
+class DocumentContent(models.Model):
+    """The text of a document's stored version, in a row that lists and jobs need not read."""
+
+    document = models.OneToOneField(
+        Document, models.CASCADE, primary_key=True, related_name="content"
+    )
+    text = models.TextField(help_text="normalized; what all offsets refer to")
+    outline = models.JSONField(help_text="spans of headings and pages")
+
+    def __str__(self) -> str:
+        return f"Text of {self.document_id}"
 
 
 class DroppedFile(models.Model):

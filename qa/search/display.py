@@ -24,10 +24,11 @@ AROUND_CHARS = 1_500
 DocumentSpan = tuple[str, str, int, int]
 
 _SLICES = """
-SELECT span.number, substr(d.raw_text, span.start_char + 1, span.end_char - span.start_char)
+SELECT span.number, substr(t.text, span.start_char + 1, span.end_char - span.start_char)
   FROM unnest(%s::uuid[], %s::text[], %s::int[], %s::int[]) WITH ORDINALITY
        AS span (document_id, content_sha256, start_char, end_char, number)
   JOIN corpus_document d ON d.id = span.document_id AND d.content_sha256 = span.content_sha256
+  JOIN corpus_documentcontent t ON t.document_id = d.id
 """
 
 
@@ -221,7 +222,7 @@ def _read_outlines(
     if not wanted:
         return {}
     documents = Document.objects.filter(pk__in={key for key, _ in wanted})
-    columns = ("pk", "content_sha256", "outline__pages", "outline__scanned")
+    columns = ("pk", "content_sha256", "content__outline__pages", "content__outline__scanned")
     rows: Iterable[tuple[Any, ...]] = documents.values_list(*columns)
     return {(str(key), version): (starts, scan) for key, version, starts, scan in rows}
 

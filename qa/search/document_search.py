@@ -49,7 +49,9 @@ def _read_openings(query: Query) -> list[Section]:
     collection = Collection.objects.get_named(query.collection)
     rows = Document.objects.filter(collection=collection, chunk_count__gt=0).tagged(query.tags)
     # Sorted only where they are few.
-    documents = list(rows.only("outline", "title").order_by()[: MAX_SECTIONS + 1])
+    documents = list(
+        rows.select_related("content").defer("content__text").order_by()[: MAX_SECTIONS + 1]
+    )
     if len(documents) > MAX_SECTIONS:
         return []
     documents.sort(key=lambda document: (document.title, document.pk))
@@ -57,7 +59,7 @@ def _read_openings(query: Query) -> list[Section]:
         return _sections_of(documents[0])
     openings = []
     for document in documents:
-        headings = Outline.from_json(document.outline).headings
+        headings = Outline.from_json(document.content.outline).headings
         title_end = next((heading.end for heading in headings[:1] if heading.start == 0), 0)
         openings.append(_section_at(document, 0, title_end))
     return [section for section in openings if section is not None]
@@ -73,12 +75,14 @@ def read_sections(named: Passage) -> list[Section]:
 
 def _read_sections(named: Passage) -> list[Section]:
     version = {"pk": UUID(named.document_id), "content_sha256": named.content_sha256}
-    document = Document.objects.filter(**version).only("outline").first()
+    document = (
+        Document.objects.select_related("content").defer("content__text").filter(**version).first()
+    )
     return _sections_of(document) if document else []
 
 
 def _sections_of(document: Document) -> list[Section]:
-    headings = Outline.from_json(document.outline).headings
+    headings = Outline.from_json(document.content.outline).headings
     spans = [(heading.start, heading.end) for heading in find_main(headings)[:MAX_SECTIONS]]
     sections = (_section_at(document, start, end) for start, end in spans or [(0, 0)])
     return [section for section in sections if section is not None]

@@ -13,7 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from corpus.models import Chunk, Collection, Document, Embedding, Job, JobItem
+from corpus.models import Chunk, Collection, Document, DocumentContent, Embedding, Job, JobItem
 from evaluation.models import Question
 from qa.models import Answer, Session
 from tests.support.client import Api
@@ -310,9 +310,8 @@ def test_a_list_asks_the_database_no_more_often_for_more_rows(
 def fill(collection: Collection, name: str) -> None:
     """A row of each kind; nothing of it is searched."""
     digest = sha256(name.encode()).hexdigest()
-    document = Document.objects.create(
-        collection=collection, title=name, raw_text=name, content_sha256=digest
-    )
+    document = Document.objects.create(collection=collection, title=name, content_sha256=digest)
+    DocumentContent.objects.create(document=document, text=name, outline={})
     tag = Collection.objects.get_named("default").own_tags.create(name=name)
     document.tags.add(tag)
     chunk = Chunk.objects.create(

@@ -35,7 +35,7 @@ def test_an_ingested_fact_is_answered_with_a_verbatim_citation(api: Api) -> None
     assert "Orsolya Quill" in answer["answer"]
     assert 0.5 <= answer["confidence"] <= 1
     for citation in answer["citations"]:
-        text = Document.objects.get(pk=citation["document_id"]).raw_text
+        text = Document.objects.get(pk=citation["document_id"]).content.text
         assert text[citation["start_char"] : citation["end_char"]] == citation["quote"]
         assert citation["document_id"] == stored.document_id
         assert citation["chunk_id"] in stored.chunk_ids
@@ -108,7 +108,7 @@ def test_a_document_is_summed_up_by_its_outline(api: Api, collection: Collection
     )
     assert (answer["answerer"], answer["kind"]) == ("extractive", "answer")
     for citation in answer["citations"]:
-        text = Document.objects.get(pk=citation["document_id"]).raw_text
+        text = Document.objects.get(pk=citation["document_id"]).content.text
         assert text[citation["start_char"] : citation["end_char"]] == citation["quote"]
 
 
@@ -143,7 +143,7 @@ def test_documents_that_disagree_are_both_shown(api: Api) -> None:
     names.remove(said)
     assert names[0] in other["quote"]
     assert other["document_id"] != answer["citations"][0]["document_id"]
-    text = Document.objects.get(pk=other["document_id"]).raw_text
+    text = Document.objects.get(pk=other["document_id"]).content.text
     assert text[other["start_char"] : other["end_char"]] == other["quote"]
     assert api.get(f"/answers/{answer['id']}").json()["disagreement"] == answer["disagreement"]
 
@@ -272,7 +272,7 @@ def test_closest_passage_is_shown_as_it_stands_around_its_quote(
     assert shown[0] == shown[1]
     cited = {citation["chunk_id"] for citation in given["citations"]}
     for close in given["closest"]:
-        text = Document.objects.get(pk=close["document_id"]).raw_text
+        text = Document.objects.get(pk=close["document_id"]).content.text
         around = close["passage"]
         assert text[around["start_char"] : around["end_char"]] == around["text"]
         assert text[close["start_char"] : close["end_char"]] == close["quote"]
@@ -384,7 +384,7 @@ def test_search_results_descend_and_are_true_spans(api: Api, mode: str) -> None:
     assert 0 < body["total_results"] == len(body["results"]) <= 4
     scores = [result["score"] for result in body["results"]]
     assert scores == sorted(scores, reverse=True)
-    text = Document.objects.get(pk=stored.document_id).raw_text
+    text = Document.objects.get(pk=stored.document_id).content.text
     for result in body["results"]:
         assert result["content"] == text[result["start_char"] : result["end_char"]]
         assert result["document_name"] == "notes.md"

@@ -20,10 +20,10 @@ TICKET = "A ticket is a request that is handled in working hours. It suits slow 
 def ask(api: Api, question: str) -> Any:
     answer = api.answer(question)
     for quoted in answer["citations"] + answer["closest"]:
-        text = Document.objects.get(pk=quoted["document_id"]).raw_text
+        text = Document.objects.get(pk=quoted["document_id"]).content.text
         assert text[quoted["start_char"] : quoted["end_char"]] == quoted["quote"]
     for close in answer["closest"]:
-        text, around = Document.objects.get(pk=close["document_id"]).raw_text, close["passage"]
+        text, around = Document.objects.get(pk=close["document_id"]).content.text, close["passage"]
         assert text[around["start_char"] : around["end_char"]] == around["text"]
     assert api.get(f"/answers/{answer['id']}").json()["notice"] == answer["notice"]
     return answer

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from corpus.ingestion.normal_form import ScannedRun, pack_runs
 from corpus.loaders.blocks import OcrBox
 from corpus.loaders.ocr import OCR
-from corpus.models import Collection, Document
+from corpus.models import Collection, Document, DocumentContent
 from qa import models
 from qa.answer_record import new_answer_record, stored_answer_records
 from qa.answer_store import record_answer
@@ -119,7 +119,8 @@ def test_citation_of_a_replaced_scan_tells_what_ocr_was_not_sure_of(
 ) -> None:
     start, end = span_of(pumps, CUT).values()
     unsure = pack_runs([ScannedRun(start, end, OcrBox(0, 0.6, 0, 0, 9, 0, 5))])
-    Document.objects.update(outline={**pumps.outline, "scanned": unsure}, metadata={OCR: {}})
+    DocumentContent.objects.update(outline={**pumps.content.outline, "scanned": unsure})
+    Document.objects.update(metadata={OCR: {}})
     given = give(pumps.collection, answer_with([quoting(pumps, CUT)]))
     close = give(pumps.collection, unsure_with(quoting(pumps, CUT)))
     closest = [close["closest"], api.get(f"/answers/{close['id']}").json()["closest"]]

@@ -97,7 +97,7 @@ def test_claim_against_a_collection_cites_its_document(api: Api) -> None:
     assert str(document.pk) == stored.document_id
     assert citation["chunk_id"] in stored.chunk_ids
     assert citation["selected"] is False
-    quoted = document.raw_text[citation["start_char"] : citation["end_char"]]
+    quoted = document.content.text[citation["start_char"] : citation["end_char"]]
     assert quoted == citation["quote"]
     assert verify(api, BUILT, tags=["unused"]).json()["support"] == "unsupported"
 

@@ -228,7 +228,7 @@ def test_wrong_usage_exits_2(arguments: list[str]) -> None:
 def test_standard_input_is_taken_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", StringIO(LIGHTHOUSE))
     assert run("ingest", "-")[2] == 0
-    assert Document.objects.get().raw_text == LIGHTHOUSE
+    assert Document.objects.get().content.text == LIGHTHOUSE
 
 
 def test_verify_finds_what_was_altered(ingest: Ingest) -> None:

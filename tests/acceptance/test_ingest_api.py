@@ -122,7 +122,7 @@ def test_a_file_is_taken_in(api: Api, name: str, media_type: str, content: bytes
     assert response.status_code == 201, response.content
     assert response.json()["tags"] == ["a", "b"]
     document = Document.objects.get()
-    assert "A short note." in document.raw_text
+    assert "A short note." in document.content.text
     assert document.media_type == media_type
     assert document.metadata["k"] == 1
 

@@ -37,7 +37,7 @@ def test_a_search_finds_passages(client: OpenAI, key: str) -> None:
     assert 0 < best.score <= 1
     assert best.attributes == {"year": 1874, "open": True}
     told: dict[str, Any] = best.model_dump()
-    text = Document.objects.get(pk=best.file_id).raw_text
+    text = Document.objects.get(pk=best.file_id).content.text
     assert text[told["start_char"] : told["end_char"]] == best.content[0].text
 
 

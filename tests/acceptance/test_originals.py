@@ -20,7 +20,7 @@ from corpus.ingestion.submission import Attributes
 from corpus.ingestion.uploaded_files import ORPHAN_AGE_S, save_upload
 from corpus.invariants import find_violations
 from corpus.jobs.run import run_job_slice
-from corpus.models import Collection, Document
+from corpus.models import Collection, Document, DocumentContent
 from pkb.http.endpoint_lookup import find_endpoint
 from qa.retention import purge
 from tests.support.client import upload
@@ -269,7 +269,7 @@ def test_only_pages_that_are_there_are_drawn(
 
 
 def span_of(document: Document, words: str) -> dict[str, int]:
-    start = document.raw_text.index(words)
+    start = document.content.text.index(words)
     return {"start": start, "end": start + len(words)}
 
 
@@ -287,7 +287,8 @@ def test_a_quote_that_is_not_on_the_page_is_said_to_be_unmarked(
     client: Client, tides: Document
 ) -> None:
     # As by a loader that reads a page in another order.
-    Document.objects.filter(pk=tides.pk).update(raw_text=tides.raw_text.replace("nine", "noon"))
+    altered = tides.content.text.replace("nine", "noon")
+    DocumentContent.objects.filter(document=tides).update(text=altered)
     span = span_of(tides, SENTENCE)
     page = client.get(f"/ui/documents/{tides.pk}/pages/2", span).content.decode()
     assert "sheet-mark" not in page

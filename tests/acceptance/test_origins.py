@@ -65,7 +65,7 @@ def test_a_page_of_another_site_writes_nothing(api: Api, sent: dict[str, str]) -
     assert {reply.status_code for reply in replies} == {403}
     assert replies[0]["Content-Type"] == "application/problem+json"
     assert replies[0].json()["error"] == "forbidden"
-    assert list(Document.objects.values_list("raw_text", flat=True)) == [LIGHTHOUSE]
+    assert list(Document.objects.values_list("content__text", flat=True)) == [LIGHTHOUSE]
     assert list(Collection.objects.values_list("name", "description")) == [("default", "")]
     assert not Answer.objects.exists()
     # What writes nothing is told, for a link from elsewhere leads here too.

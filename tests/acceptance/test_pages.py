@@ -96,7 +96,7 @@ def test_windows_of_a_document_join_at_whole_lines(client: Client) -> None:
 def test_markdown_of_documents_and_results_is_rendered_with_its_marks(client: Client) -> None:
     ferry = "# Ferry\n\nThe **ferry** to [Rodabu](https://x.example) sails at *nine*."
     document_id = take_in_markdown(client, ferry)
-    text = Document.objects.get(pk=document_id).raw_text
+    text = Document.objects.get(pk=document_id).content.text
     start, end = text.index("to [Rodabu]"), text.index(" sails")
     url = f"/ui/documents/{document_id}"
     shown = client.get(url, {"start": start, "end": end}).content.decode()
@@ -115,7 +115,7 @@ def test_markdown_of_documents_and_results_is_rendered_with_its_marks(client: Cl
 def test_a_passage_is_shown_with_its_place(client: Client, ingest: Ingest) -> None:
     stored = ingest(f"# Towers\n\n## Bavoke\n\n{LIGHTHOUSE}")
     document = Document.objects.get(pk=stored.document_id)
-    start = document.raw_text.index("Its lamp")
+    start = document.content.text.index("Its lamp")
     span: dict[str, str | int] = {"start": start, "end": start + 8, "sha": document.content_sha256}
     url = f"/ui/documents/{stored.document_id}/passage"
     shown = client.get(url, span).content.decode()

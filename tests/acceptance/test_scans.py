@@ -37,7 +37,7 @@ def scan(tmp_path: Path, collection: Collection) -> Document:
 
 
 def span(document: Document) -> tuple[int, int]:
-    start = document.raw_text.index(QUOTE)
+    start = document.content.text.index(QUOTE)
     return start, start + len(QUOTE)
 
 
@@ -49,11 +49,12 @@ def page(client: Client, document: Document) -> str:
 
 def make_unsure(document: Document, sure: float) -> None:
     """Have OCR be as sure of the whole document."""
-    outline = Outline.from_json(document.outline)
+    outline = Outline.from_json(document.content.outline)
     runs = [
         type(run)(run.start, run.end, run.box._replace(confidence=sure)) for run in outline.scanned
     ]
-    document.outline = Outline(outline.headings, outline.pages, (), tuple(runs)).to_json()
+    document.content.outline = Outline(outline.headings, outline.pages, (), tuple(runs)).to_json()
+    document.content.save()
     document.metadata["ocr"] |= {"unsure_pages": [1], "unread_pages": [2, 3]}
     document.save()
 
@@ -83,7 +84,7 @@ def shown(citation: models.Citation) -> dict[str, Any]:
 def test_a_scan_is_shown_as_one_with_its_quotes_marked_on_the_page(
     client: Client, scan: Document
 ) -> None:
-    assert " ".join(scan.raw_text.split()) == " ".join(SENTENCES)
+    assert " ".join(scan.content.text.split()) == " ".join(SENTENCES)
     told = client.get(f"/documents/{scan.pk}").json()
     assert (told["page_count"], told["metadata"]["ocr"]["pages"]) == (1, [1])
     assert ">OCR<" in client.get(reverse("web:library")).content.decode()

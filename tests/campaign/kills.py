@@ -27,10 +27,11 @@ LOOKED_FOR_S = 4.0
 FILES = 30
 MODELS = ("hashing-64", "hashing-96")
 # A migration back to it and forward again rewrites tables of documents.
-EARLIER = "0017"
+EARLIER = "0001_tables"
 FILLED, TRIED = "campaign_filled", "campaign_tried"
 _MIRRORED = """
-SELECT d.file_path, d.raw_text FROM corpus_document d
+SELECT d.file_path, t.text FROM corpus_document d
+  JOIN corpus_documentcontent t ON t.document_id = d.id
   JOIN corpus_collection c ON c.id = d.collection_id
  WHERE c.name = 'mirror' AND d.status = 'completed'
 """

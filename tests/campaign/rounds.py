@@ -21,7 +21,8 @@ _UNFINISHED = """
 SELECT count(*) FROM corpus_job WHERE status IN ('queued', 'running') AND is_background
 """
 _STORED = """
-SELECT d.source_uri, d.raw_text FROM corpus_document d
+SELECT d.source_uri, t.text FROM corpus_document d
+  JOIN corpus_documentcontent t ON t.document_id = d.id
   JOIN corpus_collection c ON c.id = d.collection_id
  WHERE c.name = 'default' AND d.status = 'completed'
 """

@@ -1,5 +1,6 @@
 """What is taken out comes back as it was: all of it, or nothing, and never damaged."""
 
+import gzip
 import json
 import resource
 import shutil
@@ -8,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -27,7 +29,15 @@ from corpus import invariants
 from corpus.access.principal import bind_principal
 from corpus.jobs.run import run_job_slice
 from corpus.jobs.uploads import start_upload
-from corpus.models import Collection, Document, Embedding, IdempotentRequest, Tag, Tombstone
+from corpus.models import (
+    Collection,
+    Document,
+    DocumentContent,
+    Embedding,
+    IdempotentRequest,
+    Tag,
+    Tombstone,
+)
 from pkb.backup.export import export_to
 from pkb.backup.manifest import BackupError, read_manifest
 from pkb.backup.restore import migration_targets, restore_from
@@ -88,7 +98,7 @@ def _answer(collection: Collection) -> None:
     )  # fmt: skip
     models.Citation.objects.create(
         answer=answer, ordinal=0, document=document, chunk=document.chunks.first(),
-        content_sha256=document.content_sha256, quote=document.raw_text[:12], start_char=0,
+        content_sha256=document.content_sha256, quote=document.content.text[:12], start_char=0,
         end_char=12, answer_start=0, answer_end=5, score=1 / 3, support="quoted",
     )  # fmt: skip
     session = models.Session.objects.create(is_kept=True, name=AWKWARD)
@@ -323,9 +333,11 @@ def test_rows_from_before_an_app_was_there_are_migrated(home: Path, stored: Coll
 
 
 def test_rows_of_migrations_that_were_squashed_are_restored(home: Path, stored: Collection) -> None:
+    texts = set(DocumentContent.objects.values_list("document__title", "text"))
     export_to(home / "export", vectors=True)
     path = home / "export" / "manifest.json"
     older = json.loads(path.read_text())
+    put_texts_into_documents(home / "export", older)
     for migration in MigrationLoader(None).disk_migrations.values():
         if migration.name == "0001_tables":
             ((app, older["migrations"][migration.app_label]), *_) = migration.replaces[-1:]
@@ -334,7 +346,26 @@ def test_rows_of_migrations_that_were_squashed_are_restored(home: Path, stored: 
     destroy()
     restore_from(home / "export")
     assert models.Citation.objects.count() == 1
+    assert set(DocumentContent.objects.values_list("document__title", "text")) == texts
     assert list(invariants.find_violations()) == []
+
+
+def put_texts_into_documents(folder: Path, manifest: Any) -> None:
+    """Make an export one of a version that had no table of texts."""
+    tables = {each["name"]: each for each in manifest["tables"]}
+    documents, contents = tables["corpus_document"], tables["corpus_documentcontent"]
+    with gzip.open(folder / contents["file"]["path"]) as lines:
+        content_of = {row["document_id"]: row for row in map(json.loads, lines)}
+    with gzip.open(folder / documents["file"]["path"]) as lines:
+        rows = list(map(json.loads, lines))
+    for row in rows:
+        content = content_of[row["id"]]
+        row |= {"raw_text": content["text"], "outline": content["outline"]}
+    packed = gzip.compress("".join(f"{json.dumps(row)}\n" for row in rows).encode())
+    (folder / documents["file"]["path"]).write_bytes(packed)
+    documents["file"] |= {"bytes": len(packed), "sha256": sha256(packed).hexdigest()}
+    documents["columns"] += ["raw_text", "outline"]
+    manifest["tables"].remove(contents)
 
 
 def test_every_table_is_carried_or_named() -> None:

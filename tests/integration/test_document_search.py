@@ -73,4 +73,4 @@ def test_no_text_is_an_operator(text: str) -> None:
 
 
 def test_texts_are_not_read_to_be_searched() -> None:
-    assert "raw_text" not in str(Document.objects.listed().mentioning("lighthouse").query)
+    assert "documentcontent" not in str(Document.objects.listed().mentioning("lighthouse").query)

@@ -36,7 +36,7 @@ def test_the_documented_source_is_mirrored(
         rows = ({"day": day, "text": text, "changed": text[:9]} for day, text in days.items())
         journal.write_text("\n".join(map(json.dumps, rows)))
         assert run_job_slice(sync_source("diary").pk)
-        return dict(Document.objects.values_list("title", "raw_text"))
+        return dict(Document.objects.values_list("title", "content__text"))
 
     assert sync(monday=LIGHTHOUSE) == {"monday": LIGHTHOUSE}
     assert sync(monday=BAKERY, friday=LIGHTHOUSE) == {"monday": BAKERY, "friday": LIGHTHOUSE}

@@ -175,7 +175,7 @@ def test_a_line_without_an_end_is_refused(
             restore_from(folder, is_trusted=everybody)
     assert fingerprint() == before
     restore_from(folder, is_trusted=everybody)
-    assert Document.objects.get().raw_text == LIGHTHOUSE
+    assert Document.objects.get().content.text == LIGHTHOUSE
 
 
 def test_jobs_and_folders_of_elsewhere_read_nothing_here(

@@ -23,7 +23,7 @@ def test_ingest_stores_chunks_that_are_spans_of_the_text(ingest: Ingest) -> None
     assert [str(chunk.pk) for chunk in chunks] == list(stored.chunk_ids)
     assert len(chunks) > 1
     for chunk in chunks:
-        assert document.raw_text[chunk.start_char : chunk.end_char] == chunk.text
+        assert document.content.text[chunk.start_char : chunk.end_char] == chunk.text
         assert chunk.text_preview == chunk.text[:160]
     assert document.status == Document.Status.COMPLETED
     assert document.chunk_count == len(chunks)
@@ -61,7 +61,7 @@ def test_a_known_source_uri_is_replaced_under_its_id(ingest: Ingest) -> None:
     assert second.document_id == first.document_id
     assert not second.is_new
     document = Document.objects.get()
-    assert document.raw_text == BAKERY
+    assert document.content.text == BAKERY
     assert [tag.name for tag in document.tags.all()] == ["new"]
     assert not Chunk.objects.filter(text__contains="lighthouse").exists()
     assert list(find_violations()) == []
@@ -126,7 +126,7 @@ def test_an_embedder_that_cannot_count_leaves_the_old_version(
     monkeypatch.setattr(counting, "token_spans", fail, raising=False)
     with pytest.raises(BackendError):
         ingest(BAKERY, source_uri="note:1")
-    assert Document.objects.get().raw_text == LIGHTHOUSE
+    assert Document.objects.get().content.text == LIGHTHOUSE
     assert list(find_violations()) == []
 
 

@@ -55,13 +55,13 @@ def test_a_thread_is_a_document_and_so_is_each_file_it_carries(
     assert addresses() == sorted([FIRST, OTHER, f"{ANSWER};part=1"])
     thread = Document.objects.get(source_uri=f"mbox:coast#{FIRST}")
     assert (thread.title, thread.media_type) == ("Lamp oil", "message/rfc822")
-    assert LIGHTHOUSE.splitlines()[0] in thread.raw_text
-    assert "From nine miles on it is seen." in thread.raw_text
-    assert BAKERY[:20] not in thread.raw_text
+    assert LIGHTHOUSE.splitlines()[0] in thread.content.text
+    assert "From nine miles on it is seen." in thread.content.text
+    assert BAKERY[:20] not in thread.content.text
     headings = {tuple(path) for path in thread.chunks.values_list("heading_path", flat=True)}
     assert ("Lamp oil", "Orsolya Quill, 2026-11-02") in headings
     carried = Document.objects.get(source_uri=f"mbox:coast#{ANSWER};part=1")
-    assert carried.raw_text == BAKERY
+    assert carried.content.text == BAKERY
     stated = {
         "from": "Orsolya Quill <orsolya@example.org>", "date": "2026-11-02T09:00:00+00:00",
         "sender": "orsolya@example.org",
@@ -84,9 +84,9 @@ def test_an_mbox_is_mirrored_as_it_changes(settings: Any, box: mbox.Settings) ->
     assert outcomes(sync(settings, box)) == ["added", "replaced", "unchanged"]
     anonymous = Document.objects.get(title="Weather")
     assert "sha256-" in anonymous.source_uri
-    assert "From the west it blows." in anonymous.raw_text
+    assert "From the west it blows." in anonymous.content.text
     # What the answer carried went with it, and comes back with it.
-    assert not Document.objects.filter(raw_text=BAKERY).exists()
+    assert not Document.objects.filter(content__text=BAKERY).exists()
     write_mbox(box.path, [first, answer])
     assert outcomes(sync(settings, box)) == ["removed", "removed", "replaced"]
     assert addresses() == sorted([FIRST, f"{ANSWER};part=1"])
@@ -102,11 +102,11 @@ def test_a_file_that_two_threads_carry_stays_until_both_are_gone(
     write_mbox(box.path, [one, other])
     sync(settings, box)
     assert addresses() == ["1@x", "1@x;part=1", "2@x"]
-    carried = Document.objects.get(raw_text=BAKERY).pk
+    carried = Document.objects.get(content__text=BAKERY).pk
     write_mbox(box.path, [other])
     assert outcomes(sync(settings, box)) == ["removed", "replaced"]
     assert addresses() == ["2@x", "2@x;part=1"]
-    assert Document.objects.get(raw_text=BAKERY).pk == carried
+    assert Document.objects.get(content__text=BAKERY).pk == carried
     assert outcomes(sync(settings, box)) == ["unchanged"]
 
 
@@ -228,7 +228,7 @@ def test_a_folder_of_an_imap_server_is_mirrored_and_left_as_it_is(
     del account.messages[13]
     account.messages[14] = mail("4@x", "Re: Lamp oil", "Who pays for it?", answers=FIRST, day=4)
     assert outcomes(sync(settings, source)) == ["removed", "replaced"]
-    assert "Who pays for it?" in Document.objects.get(source_uri__endswith="UID=11").raw_text
+    assert "Who pays for it?" in Document.objects.get(source_uri__endswith="UID=11").content.text
     assert list(find_violations()) == []
 
 

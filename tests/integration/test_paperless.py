@@ -46,7 +46,7 @@ def outcomes(job: Job) -> list[str]:
 
 def stored() -> dict[str, str]:
     """Each document's number in paperless, and how its text begins."""
-    rows = Document.objects.stored().values_list("source_uri", "raw_text")
+    rows = Document.objects.stored().values_list("source_uri", "content__text")
     return {uri.rpartition("/")[2]: text[:20] for uri, text in rows}
 
 
@@ -77,7 +77,7 @@ def test_documents_come_with_what_paperless_knows_of_them(paperless: Paperless) 
     )
     assert document.user_created_at is not None
     assert document.user_created_at.date().isoformat() == "2026-11-02"
-    assert document.raw_text == LIGHTHOUSE
+    assert document.content.text == LIGHTHOUSE
     assert list(find_violations()) == []
 
 
@@ -122,7 +122,7 @@ def test_a_scan_comes_by_the_text_that_paperless_read(paperless: Paperless) -> N
     paperless.put(1, LIGHTHOUSE, original_file_name="scan.png")
     paperless.files[1] = b"\x89PNG\r\n\x1a\n" + bytes(500)
     assert outcomes(sync()) == ["added"]
-    assert Document.objects.get().raw_text == LIGHTHOUSE
+    assert Document.objects.get().content.text == LIGHTHOUSE
 
 
 def test_the_archived_version_goes_before_the_original(paperless: Paperless) -> None:

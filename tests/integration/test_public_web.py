@@ -256,7 +256,7 @@ def test_a_page_is_taken_in_with_its_main_content(site: Site, send: Callable[[st
     document = Document.objects.get()
     assert document.source_uri == f"{site.url}/bavoke.php"
     assert (document.title, document.media_type) == ("Coast", "text/html")
-    assert "Orsolya Quill" in document.raw_text
+    assert "Orsolya Quill" in document.content.text
     assert [tag.name for tag in document.tags.all()] == ["web"]
     assert list(find_violations()) == []
 
@@ -287,7 +287,7 @@ def test_a_second_time_costs_what_has_changed(site: Site, send: Callable[[str], 
         200,
         first.json()["document_id"],
     )
-    assert "1875" in Document.objects.get().raw_text
+    assert "1875" in Document.objects.get().content.text
 
 
 @stored

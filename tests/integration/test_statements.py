@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 LINKS = ("corpus_document_tags", "corpus_chunktag")
 
 # Of a new one without tags, the beginning and end of its transaction among them.
-STATEMENTS_OF_A_DOCUMENT = 12
+STATEMENTS_OF_A_DOCUMENT = 13
 
 
 @pytest.fixture
@@ -161,5 +161,5 @@ def test_a_longer_document_takes_no_more_statements(ingest: Ingest) -> None:
         counts.append(len(asked))
     short, long = counts
     assert stored.chunk_count > 1
-    # Looked for twice; its names held, written with its chunks and vectors, rules read.
+    # Looked for twice; its names held, written with its text, chunks and vectors, rules read.
     assert short == long <= STATEMENTS_OF_A_DOCUMENT

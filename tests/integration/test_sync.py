@@ -63,14 +63,14 @@ def test_a_file_is_replaced_when_a_file_that_it_includes_changes(
     (folder / "index.md").write_text("# All\n\n```{include} deep/b.txt\n```\n")
     sync(folder, collection)
     whole = document("index.md")
-    assert BAKERY in whole.raw_text
+    assert BAKERY in whole.content.text
     assert whole.metadata["includes"] == ["deep/b.txt"]
     assert read_original(whole).endswith(b"b.txt\n```\n")
     (folder / "deep" / "b.txt").write_text(LIGHTHOUSE)
     with pytest.raises(OriginalChanged):
         read_original(whole)
     assert outcomes(sync(folder, collection))["index.md"] == "replaced"
-    assert LIGHTHOUSE in document("index.md").raw_text
+    assert LIGHTHOUSE in document("index.md").content.text
     assert outcomes(sync(folder, collection))["index.md"] == "unchanged"
 
 
@@ -97,7 +97,7 @@ def test_a_change_that_keeps_size_and_time_is_seen(folder: Path, collection: Col
     path.write_text(BAKERY.replace("Mondays", "Tuesday"))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert outcomes(sync(folder, collection))["b.txt"] == "replaced"
-    assert "Tuesday" in document("b.txt").raw_text
+    assert "Tuesday" in document("b.txt").content.text
 
 
 def test_an_edited_paragraph_encodes_only_its_chunks(folder: Path, collection: Collection) -> None:
@@ -157,7 +157,7 @@ def test_two_files_that_swap_names_swap_documents(folder: Path, collection: Coll
     (folder / "x").rename(second)
     job = sync(folder, collection)
     assert (document("c.txt").pk, document("b.txt").pk) == ids
-    assert document("c.txt").raw_text == BAKERY
+    assert document("c.txt").content.text == BAKERY
     assert encoded(job) == 0
 
 
@@ -183,7 +183,7 @@ def test_a_renamed_file_with_other_bytes_and_the_same_text_keeps_its_document(
     (folder / "b2.txt").write_text(f"{BAKERY}\n\n")
     assert outcomes(sync(folder, collection))["b2.txt"] == "renamed"
     after = document("b2.txt")
-    assert (after.pk, after.raw_text) == (before.pk, BAKERY)
+    assert (after.pk, after.content.text) == (before.pk, BAKERY)
     assert outcomes(sync(folder, collection))["b2.txt"] == "unchanged"
 
 
@@ -247,7 +247,7 @@ def test_a_version_that_cannot_be_read_leaves_the_old_one(
     job = sync(folder, collection)
     assert outcomes(job)["b.txt"] == "refused"
     kept = document("b.txt")
-    assert (kept.status, kept.raw_text) == (Document.Status.FAILED, BAKERY)
+    assert (kept.status, kept.content.text) == (Document.Status.FAILED, BAKERY)
     (folder / "deep" / "b.txt").write_text(BAKERY)
     sync(folder, collection)
     assert document("b.txt").status == Document.Status.COMPLETED

@@ -128,10 +128,10 @@ def test_a_mail_over_the_bound_keeps_its_files_and_is_tried_again(
     settings.PKB_USER_MAX_BYTES = 1_024
     refused = sync(f"{BAKERY} {LIGHTHOUSE}")
     assert "this would be 345 bytes more" in refused.errors[0]["reason"]
-    assert Document.objects.filter(raw_text=BAKERY).exists()
+    assert Document.objects.filter(content__text=BAKERY).exists()
     settings.PKB_USER_MAX_BYTES = 2**20
     assert sync(f"{BAKERY} {LIGHTHOUSE}").status == "succeeded"
-    assert not Document.objects.filter(raw_text=BAKERY).exists()
+    assert not Document.objects.filter(content__text=BAKERY).exists()
 
 
 def test_what_makes_nothing_more_goes_on_under_a_lower_bound(

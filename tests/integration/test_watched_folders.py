@@ -96,7 +96,9 @@ def test_what_appears_changes_moves_and_goes_is_mirrored(folder: Path, watching:
     (folder / "a.md").write_text(LIGHTHOUSE.replace("1874", "1875"))
     wait_until(lambda: names() == {"a.md", "c.md"})
     assert Document.objects.get(file_path__endswith="c.md").pk == kept
-    wait_until(lambda: not work() and "1875" in Document.objects.exclude(pk=kept).get().raw_text)
+    wait_until(
+        lambda: not work() and "1875" in Document.objects.exclude(pk=kept).get().content.text
+    )
     (folder / "deeper" / "c.md").unlink()
     wait_until(lambda: names() == {"a.md"})
     assert list(find_violations()) == []
@@ -126,7 +128,7 @@ def test_a_file_that_is_being_written_waits_and_comes_in_whole(
             time.sleep(LONG_QUIET_S / 8)
     assert seen == set()
     wait_until(lambda: names() == {"long.txt"})
-    assert "Line 11" in Document.objects.get().raw_text
+    assert "Line 11" in Document.objects.get().content.text
 
 
 def test_a_file_that_is_written_while_another_sync_runs_waits(
@@ -147,7 +149,7 @@ def test_a_file_that_is_written_while_another_sync_runs_waits(
     assert job.items.get(path=str(late)).outcome == "waiting"
     late.write_text("Half a sentence became a whole one, and a text.")
     wait_until(lambda: names() == {"a.md", "b.md"})
-    assert Document.objects.get(file_path=str(late)).raw_text.startswith("Half a sentence")
+    assert Document.objects.get(file_path=str(late)).content.text.startswith("Half a sentence")
     assert list(find_violations()) == []
 
 

@@ -10,11 +10,23 @@ from django.db.migrations.recorder import MigrationRecorder
 from pytest_django import DjangoDbBlocker
 
 from corpus.api.outages import is_migrated
+from corpus.models import Document, DocumentContent
 from pkb.management.atomic_migrations import Target, migrate_to
 from tests.support.processes import connected_to, own_database
 from tests.upgrades.schema import read_schema
 
 APPS = ("corpus", "qa", "accounts", "evaluation")
+# One with a version, one without.
+DOCUMENTS = """
+INSERT INTO corpus_document (id, collection_id, source_uri, source, title, media_type, raw_text,
+       outline, content_sha256, metadata, chapter, section, word_count, char_count, chunk_count,
+       status, error, file_path, file_hash, settings_sha256, created_at, updated_at)
+SELECT gen_random_uuid(), k.id, '', '', d.title, 'text/plain', d.raw_text, d.outline, d.sha256,
+       '{}', '', '', 0, 0, 0, 'failed', 'why', '', '', '', now(), now()
+  FROM (SELECT id FROM corpus_collection LIMIT 1) k,
+       (VALUES ('Bread', 'Rye and water.', '{"pages": [[0, 1]]}'::jsonb, repeat('0', 64)),
+               ('Unread', '', '{}', '')) d(title, raw_text, outline, sha256)
+"""
 EMPTY: list[Target] = [(app, None) for app in APPS]
 
 
@@ -64,6 +76,23 @@ def test_what_was_killed_is_migrated_by_the_next(statement: str) -> None:
     assert not is_migrated()
     migrate_to(newest())
     assert read_schema() == schema
+
+
+def test_texts_move_to_rows_of_their_own_and_back() -> None:
+    before: list[Target] = [("corpus", "0001_tables")]
+    migrate_to(before)
+    with connection.cursor() as cursor:
+        cursor.execute(DOCUMENTS)
+    migrate_to(newest())
+    stored = DocumentContent.objects.values_list("document__title", "text", "outline")
+    assert list(stored) == [("Bread", "Rye and water.", {"pages": [[0, 1]]})]
+    assert Document.objects.count() == 2
+    migrate_to(before)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT title, raw_text, outline FROM corpus_document ORDER BY title")
+        assert cursor.fetchall() == [
+            ("Bread", "Rye and water.", '{"pages": [[0, 1]]}'), ("Unread", "", "{}"),
+        ]  # fmt: skip
 
 
 def test_a_database_of_squashed_migrations_is_taken_over_as_it_is() -> None:

@@ -20,7 +20,7 @@ from corpus.ingestion.normal_form import Outline, find_runs, least_confidence
 from corpus.ingestion.original_files import has_pages
 from corpus.loaders.labels import LINE_LEVEL
 from corpus.loaders.ocr import UNSURE_BELOW
-from corpus.models import Chunk, Document
+from corpus.models import Chunk, Document, DocumentContent
 from corpus.postgres.snapshot import one_snapshot
 from corpus.tags import change_tags
 from qa import models
@@ -155,8 +155,8 @@ def lay_over(spans: Sequence[LabelledSpan], *, start: int, end: int) -> list[Str
 
 def read_outline(document: Document) -> Outline:
     """Read the headings and pages of a document, which lists leave out."""
-    rows = Document.objects.filter(pk=document.pk).values_list("outline", flat=True)
-    return Outline.from_json(rows.get())
+    rows = DocumentContent.objects.filter(pk=document.pk).values_list("outline", flat=True)
+    return Outline.from_json(rows.first() or {})
 
 
 def find_document(document_id: UUID) -> Document:

@@ -61,7 +61,7 @@ def store_entries(
 def _look_up(
     entry: DocumentEntry, collection: Collection, settings_sha256: str
 ) -> ItemResult | _Pending:
-    rows = Document.objects.select_related("collection").defer("raw_text", "outline")
+    rows = Document.objects.select_related("collection")
     document = rows.filter(collection=collection, source_uri=entry.source_uri).first()
     hashes = (entry.content_sha256, entry.file_hash, settings_sha256)
     if (

@@ -36,7 +36,7 @@ class EditKind(JobKind):
     stage = Job.Stage.EDITING
 
     def run(self, item: JobItem) -> ItemResult:
-        rows = Document.objects.select_related("collection").defer("raw_text", "outline")
+        rows = Document.objects.select_related("collection")
         own = rows.filter(collection=item.job.collection_id)
         document = own.filter(pk=str(item.document_id)).first()
         if document is None:

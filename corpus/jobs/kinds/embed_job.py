@@ -14,7 +14,7 @@ class EmbedKind(JobKind):
     stage = Job.Stage.EMBEDDING
 
     def run(self, item: JobItem) -> ItemResult:
-        documents = Document.objects.select_related("collection").defer("raw_text", "outline")
+        documents = Document.objects.select_related("collection")
         document = documents.filter(pk=str(item.document_id)).first()
         if document is None:
             return ItemResult(Outcome.REMOVED, str(item.document_id))

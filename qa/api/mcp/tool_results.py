@@ -90,7 +90,9 @@ def fetch_text(key: str) -> Fetched:
         raise DocumentNotFound(f"{key!r} is not an id.") from exc
     metadata: dict[str, Any]
     chunk = Chunk.objects.shown().select_related("document").filter(pk=uuid).first()
-    document = chunk.document if chunk else Document.objects.stored().filter(pk=uuid).first()
+    document = (
+        chunk.document if chunk else Document.objects.with_text().stored().filter(pk=uuid).first()
+    )
     if document is None:
         raise DocumentNotFound(f"There is no passage or document {key!r}.")
     if chunk:
@@ -98,8 +100,8 @@ def fetch_text(key: str) -> Fetched:
         text = chunk.text
         metadata = {"start_char": chunk.start_char, "end_char": chunk.end_char, "page": chunk.page}
     else:
-        title, text = document.name, document.raw_text[:MAX_FETCHED_CHARS]
-        char_count = len(document.raw_text)
+        title, text = document.name, document.text[:MAX_FETCHED_CHARS]
+        char_count = len(document.text)
         metadata = {"char_count": char_count, "is_cut": char_count > MAX_FETCHED_CHARS}
     return {
         "id": str(uuid),

@@ -27,10 +27,10 @@ UPDATE qa_citation SET quote = '', title = '', source_uri = '', heading_path = '
 """
 UNREADABLE = "ALTER TABLE corpus_document DROP CONSTRAINT document_times_can_be_read;"
 NEW = """
-INSERT INTO corpus_document (id, collection_id, source_uri, source, title, media_type, raw_text,
-       outline, content_sha256, metadata, chapter, section, word_count, char_count, chunk_count,
+INSERT INTO corpus_document (id, collection_id, source_uri, source, title, media_type,
+       content_sha256, metadata, chapter, section, word_count, char_count, chunk_count,
        status, error, file_path, file_hash, settings_sha256, created_at, updated_at)
-SELECT gen_random_uuid(), collection_id, '', '', 'New', media_type, '', '{}', '', '{}', '', '', 0,
+SELECT gen_random_uuid(), collection_id, '', '', 'New', media_type, '', '{}', '', '', 0,
        0, 0, 'failed', 'why', '/new', '', '', now(), now()
   FROM corpus_document WHERE title = 'Coast';
 """
@@ -52,11 +52,13 @@ OF_DOCUMENTS: Cases = {
         f"UPDATE corpus_chunk SET ordinal = 77 WHERE id = {LAST}"
     ),
     "a document without a version has chunks": (
-        f"UPDATE corpus_document SET status = 'failed', error = 'why', content_sha256 = '',"
-        f" raw_text = '' WHERE id = {COAST}"
+        f"DELETE FROM corpus_documentcontent WHERE document_id = {COAST};"
+        f"UPDATE corpus_document SET status = 'failed', error = 'why', content_sha256 = ''"
+        f" WHERE id = {COAST}"
     ),
     "a document without a version has a text": (
-        f"{NEW} UPDATE corpus_document SET raw_text = 'x' WHERE title = 'New'"
+        f"{NEW} INSERT INTO corpus_documentcontent (document_id, text, outline)"
+        " SELECT id, 'x', '{}' FROM corpus_document WHERE title = 'New'"
     ),
     "a failed document does not say why": (
         f"{NEW} UPDATE corpus_document SET error = '' WHERE title = 'New'"
@@ -76,8 +78,8 @@ OF_DOCUMENTS: Cases = {
         f"UPDATE corpus_document SET word_count = 1 WHERE id = {COAST}"
     ),
     "the outline of a document leaves its text": (
-        "UPDATE corpus_document SET outline = '{\"pages\": [[0, 1], [9999, 2]]}'"
-        f" WHERE id = {COAST}"
+        "UPDATE corpus_documentcontent SET outline = '{\"pages\": [[0, 1], [9999, 2]]}'"
+        f" WHERE document_id = {COAST}"
     ),
     "the file that a document was sent as is gone": (
         f"UPDATE corpus_document SET kept_file = 'no/such' WHERE id = {COAST}"
@@ -113,9 +115,10 @@ OF_CHUNKS: Cases = {
         },
     ),
     "the end of a document is in no chunk": (
-        f"UPDATE corpus_document SET raw_text = raw_text || ' End.', char_count = char_count + 5,"
-        f" word_count = word_count + 1, content_sha256 ="
-        f" encode(sha256(convert_to(raw_text || ' End.', 'UTF8')), 'hex') WHERE id = {COAST}"
+        f"UPDATE corpus_documentcontent SET text = text || ' End.' WHERE document_id = {COAST};"
+        f"UPDATE corpus_document SET char_count = char_count + 5, word_count = word_count + 1,"
+        f" content_sha256 = encode(sha256(convert_to(text, 'UTF8')), 'hex')"
+        f" FROM corpus_documentcontent WHERE document_id = id AND id = {COAST}"
     ),
     "chunk_sha256 of a chunk is wrong": (
         f"UPDATE corpus_chunk SET chunk_sha256 = repeat('0', 64) WHERE id = {SECOND}"

@@ -84,5 +84,5 @@ def test_a_version_that_comes_between_two_looks_is_not_seen(installation: None) 
     store(VERSIONS[0])
     invariants = Invariants(INVARIANTS.tables, ReplacedMeanwhile([SPANS]))
     assert list(Verification(invariants).run()) == []
-    assert Document.objects.get(source_uri="file:///moving").raw_text == VERSIONS[1]
+    assert Document.objects.get(source_uri="file:///moving").content.text == VERSIONS[1]
     delete()

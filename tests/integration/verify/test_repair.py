@@ -7,7 +7,7 @@ import pytest
 from corpus.invariants import Verification
 from corpus.invariants.repair import REPAIRS, repair
 from corpus.jobs.run import run_jobs_now
-from corpus.models import Chunk, Document, Embedding, Job
+from corpus.models import Chunk, Document, DocumentContent, Embedding, Job
 from pkb.management.commands.verify import INVARIANTS
 from tests.integration.verify import alter, run_verify
 from tests.integration.verify.broken import BROKEN
@@ -65,9 +65,12 @@ def test_a_repair_that_fails_half_way_leaves_everything_as_it_was(stored: None) 
     assert list(towers.chunks.values()) == before
 
 
-def test_a_text_that_was_altered_is_left_and_named(stored: None) -> None:
+@pytest.mark.parametrize(
+    "spoil", [lambda content: content.update(text="Altered."), lambda content: content.delete()]
+)
+def test_a_text_that_was_altered_or_lost_is_left_and_named(stored: None, spoil: Any) -> None:
     bread = Document.objects.get(title="Bread")
-    Document.objects.filter(pk=bread.pk).update(raw_text="Altered.")
+    spoil(DocumentContent.objects.filter(document=bread))
     before = list(bread.chunks.values())
     out, code = run_verify("--repair")
     wrong = f"left: content_sha256 of a document is wrong: {bread.pk}: It cannot be made"
