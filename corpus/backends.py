@@ -89,8 +89,21 @@ class BackendRegistry:
 
     def __getitem__(self, name: str) -> Any:
         with self._lock:
-            if name not in self._instances:
-                self._instances[name] = self._build(name)
+            if name in self._instances:
+                return self._instances[name]
+            spec = self.find_spec(name)
+            if spec is None:
+                raise ImproperlyConfigured(
+                    f"{self._setting} has no {name!r}; it has {', '.join(self.names)}."
+                )
+            options = {
+                key: value.get_secret_value() if isinstance(value, SecretStr) else value
+                for key, value in spec.get("OPTIONS", {}).items()
+            }
+            try:
+                self._instances[name] = import_string(spec["BACKEND"])(**options)
+            except (KeyError, ImportError, TypeError) as exc:
+                raise ImproperlyConfigured(f"{self._setting}[{name!r}]: {exc!r}") from exc
             return self._instances[name]
 
     def __contains__(self, name: str) -> bool:
@@ -103,21 +116,6 @@ class BackendRegistry:
     @property
     def loaded(self) -> list[str]:
         return sorted(self._instances)
-
-    def _build(self, name: str) -> Any:
-        spec = self.find_spec(name)
-        if spec is None:
-            raise ImproperlyConfigured(
-                f"{self._setting} has no {name!r}; it has {', '.join(self.names)}."
-            )
-        options = {
-            name: value.get_secret_value() if isinstance(value, SecretStr) else value
-            for name, value in spec.get("OPTIONS", {}).items()
-        }
-        try:
-            return import_string(spec["BACKEND"])(**options)
-        except (KeyError, ImportError, TypeError) as exc:
-            raise ImproperlyConfigured(f"{self._setting}[{name!r}]: {exc!r}") from exc
 
     def find_spec(self, name: str) -> dict[str, Any] | None:
         """Return the configuration of a backend, or None."""

@@ -108,7 +108,11 @@ def _parse(tree: object, path: tuple[str, ...], *, depth: int) -> Filter:
         known = ", ".join((*COMPARISONS, *MEMBERSHIPS, *COMPOUNDS))
         raise FilterError((*path, "type"), f"Must be one of {known}.")
     _expect_names(tree, {"type", "key", "value"}, path)
-    field, key = _parse_key(tree["key"], (*path, "key"))
+    key = _parse_text(tree["key"], (*path, "key"))
+    field = key if key in TEXT_FIELDS | COUNT_FIELDS | TIME_FIELDS else None
+    key = key if field else key.removeprefix(METADATA_PREFIX)
+    if not key:
+        raise FilterError((*path, "key"), "This field may not be blank.")
     value_path = (*path, "value")
     if op in MEMBERSHIPS:
         values = tree["value"]
@@ -127,16 +131,6 @@ def _expect_names(tree: Mapping[Any, Any], names: set[str], path: tuple[str, ...
         raise FilterError((*path, name), "This field is required.")
     for name in tree.keys() - names:
         raise FilterError((*path, str(name)[:40]), "A filter has no such field.")
-
-
-def _parse_key(value: object, path: tuple[str, ...]) -> tuple[str | None, str]:
-    key = _parse_text(value, path)
-    if key in TEXT_FIELDS | COUNT_FIELDS | TIME_FIELDS:
-        return key, key
-    key = key.removeprefix(METADATA_PREFIX)
-    if not key:
-        raise FilterError(path, "This field may not be blank.")
-    return None, key
 
 
 def _parse_value(value: object, field: str | None, path: tuple[str, ...]) -> Scalar:

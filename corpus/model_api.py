@@ -69,9 +69,14 @@ class ModelApi:
             wanted: Name of the value in errors.
 
         Raises:
-            BackendError: As ``post``, or the reply has no such value.
+            BackendUnavailable: The server could not be reached, or was busy at every try.
+            BackendError: It refused the request, or its reply has no such value.
         """
-        reply = self.post(path, body)
+        for attempt in stamina.retry_context(
+            on=_wait_before_retry, attempts=MAX_ATTEMPTS, timeout=None
+        ):
+            with attempt:
+                reply = self._ask(path, body)
         try:
             value = read(reply)
         except (KeyError, TypeError, ValueError, OverflowError):
@@ -80,30 +85,31 @@ class ModelApi:
         self.has_answered = True
         return value
 
-    def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the JSON object that the server answers.
-
-        Raises:
-            BackendUnavailable: It could not be reached, or was busy at every try.
-            BackendError: It refused the request, or its answer is none.
-        """
-        for attempt in stamina.retry_context(
-            on=_wait_before_retry, attempts=MAX_ATTEMPTS, timeout=None
-        ):
-            with attempt:
-                return self._ask(path, body)
-        raise AssertionError("unreachable: the last attempt raises")
-
     def _ask(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the JSON object that the server replies to one request."""
         deadline = time.monotonic() + self._timeout_s
+        raw = bytearray()
         try:
             with self._client.stream("POST", f"{self._base_url}{path}", json=body) as response:
                 if response.status_code != HTTPStatus.OK:
                     raise self._failure(response)
-                return self._read(response, deadline)
+                for part in response.iter_bytes():
+                    raw += part
+                    if len(raw) > MAX_REPLY_BYTES:
+                        message = f"{self._name} answered with over {MAX_REPLY_BYTES:,} bytes."
+                        raise BackendError(message)
+                    if time.monotonic() > deadline:
+                        raise PassingFailure(f"{self._name} took over {self._timeout_s:g} s.")
         except httpx.TransportError as exc:
             # Its text may quote the request; its kind says enough.
             raise PassingFailure(f"{self._name}: {type(exc).__name__}") from None
+        try:
+            reply = json.loads(raw)
+        except ValueError:
+            reply = None
+        if not isinstance(reply, dict):
+            raise BackendError(f"{self._name} answered with no JSON object.")
+        return reply
 
     def _failure(self, response: httpx.Response) -> BackendError:
         # Gateways quote the key in the bodies of errors: only the status is shown.
@@ -114,22 +120,6 @@ class ModelApi:
         wait_s = response.headers.get("Retry-After", "")
         is_seconds = wait_s.isascii() and wait_s.isdigit()
         return PassingFailure(message, wait_s=float(wait_s) if is_seconds else None)
-
-    def _read(self, response: httpx.Response, deadline: float) -> dict[str, Any]:
-        raw = bytearray()
-        for part in response.iter_bytes():
-            raw += part
-            if len(raw) > MAX_REPLY_BYTES:
-                raise BackendError(f"{self._name} answered with over {MAX_REPLY_BYTES:,} bytes.")
-            if time.monotonic() > deadline:
-                raise PassingFailure(f"{self._name} took over {self._timeout_s:g} s.")
-        try:
-            reply = json.loads(raw)
-        except ValueError:
-            reply = None
-        if not isinstance(reply, dict):
-            raise BackendError(f"{self._name} answered with no JSON object.")
-        return reply
 
 
 def _wait_before_retry(error: Exception) -> bool | float:

@@ -131,14 +131,19 @@ def fetch(
     raise AssertionError  # the last one returned, or was a redirect
 
 
+def check_fetching() -> None:
+    """Raise FetchingOff unless URLs may be fetched."""
+    if settings.PKB_FETCH == "off":
+        raise FetchingOff("PKB_FETCH is off. An administrator can turn it on.")
+
+
 def check_url(url: str) -> SplitResult:
     """Split a URL, without its fragment.
 
     Raises:
         FetchingOff, NotFetched: It may not be fetched.
     """
-    if settings.PKB_FETCH == "off":
-        raise FetchingOff("PKB_FETCH is off. An administrator can turn it on.")
+    check_fetching()
     try:
         parts = urlsplit(url.strip())
         port = parts.port

@@ -10,14 +10,14 @@ from django.db.models import Q
 from django.utils import timezone
 
 from corpus.crawl.scope import host_of, normalize_url
-from corpus.errors import FetchingOff, InvalidInput, NotFetched, SiteNotFound
+from corpus.errors import InvalidInput, NotFetched, SiteNotFound
 from corpus.jobs.kinds.edit_job import Act, start_edit
 from corpus.jobs.kinds.job_kind import start_job
 from corpus.jobs.run import run_jobs_now
 from corpus.jobs.states import cancel_job, delete_old_jobs
 from corpus.models import Collection, Document, Job, Site
 from corpus.models.base import check_writable
-from corpus.public_web import check_url
+from corpus.public_web import check_fetching, check_url
 
 DEFAULT_DEPTH = 2
 MAX_DEPTH = 10
@@ -41,12 +41,6 @@ class SiteLimits:
     depth: int = DEFAULT_DEPTH
     max_pages: int = DEFAULT_PAGES
     every_hours: int | None = None
-
-
-def check_fetching() -> None:
-    """Raise FetchingOff unless URLs may be fetched."""
-    if settings.PKB_FETCH == "off":
-        raise FetchingOff("PKB_FETCH is off. An administrator can turn it on.")
 
 
 @transaction.atomic

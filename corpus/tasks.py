@@ -111,8 +111,11 @@ def drop_files(context: JobContext, timestamp: int) -> None:
 
 @app.periodic(cron="17 * * * *")
 @app.task(name="corpus.fill_all", queue=QUEUE, queueing_lock="corpus.fill_all")
-def fill_all_collections(timestamp: int) -> None:
-    enqueue_all_fillings()
+def fill_all_collections(timestamp: int = 0) -> None:
+    """Queue missing token vectors of all collections; single tasks may have missed some."""
+    if background_embedder() is not None:
+        for collection_id in Collection.objects.values_list("pk", flat=True):
+            enqueue_token_vectors(collection_id)
 
 
 def begin_filling() -> None:
@@ -120,14 +123,7 @@ def begin_filling() -> None:
     embedder = background_embedder()
     if embedder is not None:
         delete_stale_token_vectors(embedder)
-        enqueue_all_fillings()
-
-
-def enqueue_all_fillings() -> None:
-    """Queue missing token vectors of all collections; single tasks may have missed some."""
-    if background_embedder() is not None:
-        for collection_id in Collection.objects.values_list("pk", flat=True):
-            enqueue_token_vectors(collection_id)
+        fill_all_collections()
 
 
 @app.periodic(cron="* * * * *")
@@ -141,7 +137,7 @@ async def rescue_jobs(timestamp: int) -> None:
     for stalled in await app.job_manager.get_stalled_jobs():
         await app.job_manager.finish_job(stalled, status=Status.FAILED, delete_job=True)
         if stalled.task_name == FILL:
-            await sync_to_async(enqueue_all_fillings)()
+            await sync_to_async(fill_all_collections)()
     await sync_to_async(recover_abandoned_jobs)()
 
 
@@ -196,23 +192,19 @@ async def run_worker() -> None:
         worker_app.job_manager = _HomeJobManager(connector)
     try:
         async with worker_app.open_async():
-            await _work_until_signalled(worker_app, queues)
+            working = asyncio.create_task(
+                worker_app.run_worker_async(
+                    queues=queues,
+                    shutdown_graceful_timeout=0,
+                    delete_jobs="successful",
+                    install_signal_handlers=False,
+                )
+            )
+            for number in (signal.SIGTERM, signal.SIGINT):
+                asyncio.get_running_loop().add_signal_handler(number, working.cancel)
+            with suppress(asyncio.CancelledError):
+                await working
+                # It ends without a signal if its listener or scheduler has failed.
+                raise DatabaseUnavailable("The worker's queue does not answer.")
     except ConnectorException as exc:
         raise DatabaseUnavailable("The worker's queue does not answer.") from exc
-
-
-async def _work_until_signalled(worker_app: DjangoApp, queues: list[str]) -> None:
-    working = asyncio.create_task(
-        worker_app.run_worker_async(
-            queues=queues,
-            shutdown_graceful_timeout=0,
-            delete_jobs="successful",
-            install_signal_handlers=False,
-        )
-    )
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, working.cancel)
-    with suppress(asyncio.CancelledError):
-        await working
-        # It ends without a signal if its listener or scheduler has failed.
-        raise DatabaseUnavailable("The worker's queue does not answer.")

@@ -9,6 +9,7 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from corpus.postgres.owner import as_owner
+from corpus.postgres.session_locks import text_key
 
 # pgvector's defaults; for their recall see docs/decisions/0012.
 HNSW_M = 16
@@ -128,7 +129,7 @@ def _index_lock(name: str) -> Iterator[None]:
     The lock is polled: a waiting statement would hold a snapshot, which CREATE INDEX CONCURRENTLY
     waits for.
     """
-    key = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], signed=True)
+    key = text_key(name)
     is_atomic = connection.in_atomic_block
     lock = f"SELECT pg_try_advisory{'_xact' if is_atomic else ''}_lock(%s)"
     with connection.cursor() as cursor:

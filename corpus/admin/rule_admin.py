@@ -10,8 +10,8 @@ from unfold.admin import ModelAdmin
 from corpus.errors import InvalidInput
 from corpus.jobs.kinds.edit_job import start_tagging
 from corpus.models import Collection, Rule
-from corpus.rules import preview_rule
 from corpus.rules.conditions import FIELDS, validate_rule
+from corpus.rules.matching import preview_rule
 
 
 class RuleForm(forms.ModelForm):  # type: ignore[type-arg]

@@ -1,16 +1,16 @@
 """Answer a repeated request with the first response."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from rest_framework.response import Response
 
 from corpus.access.principal import current_restricted_key_id, current_user_id
 from corpus.errors import IdempotencyKeyBusy, IdempotencyKeyReused, InvalidInput
 from corpus.models import Document, IdempotentRequest
+from corpus.postgres.session_locks import text_key, try_session_lock
 
 MAX_KEY_CHARS = 255
 
@@ -31,9 +31,24 @@ def respond_idempotently(
         return respond()
     if len(key) > MAX_KEY_CHARS:
         raise InvalidInput(f"Idempotency-Key must have at most {MAX_KEY_CHARS} characters.")
-    digest = _digest(fingerprint)
+    hasher = sha256()
+    for name in sorted(fingerprint):
+        value = fingerprint[name]
+        if hasattr(value, "chunks"):
+            parts = list(value.chunks())
+            value.seek(0)
+        else:
+            parts = [repr(value).encode()]
+        hasher.update(name.encode() + b"\0" + sha256(b"".join(parts)).digest())
+    digest = hasher.hexdigest()
     caller = {"made_by": current_user_id(), "made_with": current_restricted_key_id()}
-    with _key_lock(f"{caller['made_by']}:{caller['made_with']}:{key}"):
+    lock = f"idempotency:{caller['made_by']}:{caller['made_with']}:{key}"
+    # Nobody waits for it, because a waiting request would hold a database connection.
+    with try_session_lock(text_key(lock)) as is_mine:
+        if not is_mine:
+            raise IdempotencyKeyBusy(
+                "The first request with this key is still running. Try again soon."
+            )
         stored = IdempotentRequest.objects.filter(key=key, **caller).first()
         if stored is None:
             response = respond()
@@ -53,36 +68,3 @@ def respond_idempotently(
             f"Idempotency-Key {key!r} was used with a different request body."
         )
     return Response(stored.body, status=stored.status)
-
-
-def _digest(fingerprint: Mapping[str, Any]) -> str:
-    hasher = sha256()
-    for name in sorted(fingerprint):
-        value = fingerprint[name]
-        if hasattr(value, "chunks"):
-            parts = list(value.chunks())
-            value.seek(0)
-        else:
-            parts = [repr(value).encode()]
-        hasher.update(name.encode() + b"\0" + sha256(b"".join(parts)).digest())
-    return hasher.hexdigest()
-
-
-@contextmanager
-def _key_lock(key: str) -> Iterator[None]:
-    """Lock a key for one request at a time, with a session lock that ends with the process.
-
-    Nobody waits for it, because a waiting request would hold a database connection.
-    """
-    number = int.from_bytes(sha256(f"idempotency:{key}".encode()).digest()[:8], signed=True)
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [number])
-        if not cursor.fetchone()[0]:
-            raise IdempotencyKeyBusy(
-                "The first request with this key is still running. Try again soon."
-            )
-    try:
-        yield
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_unlock(%s)", [number])

@@ -24,13 +24,14 @@ from corpus.errors import (
 from corpus.jobs.kinds.edit_job import start_tagging
 from corpus.models import Rule
 from corpus.roots.shown_paths import shown_path, shown_uri
-from corpus.rules import add_rule, all_rules, change_rule, delete_rule, preview_rule
+from corpus.rules import add_rule, all_rules, change_rule, delete_rule
 from corpus.rules.conditions import (
     MAX_NAME_CHARS,
     MAX_PATTERN_CHARS,
     MAX_PHRASE_CHARS,
     validate_rule,
 )
+from corpus.rules.matching import preview_rule
 
 _PATTERN: Any = {"max_length": MAX_PATTERN_CHARS, "required": False, "allow_blank": True}
 

@@ -30,6 +30,7 @@ from corpus.errors import (
     UnprocessableContent,
 )
 from corpus.models import DEFAULT_COLLECTION, Job, Site
+from corpus.public_web import check_fetching
 from corpus.sites import (
     DEFAULT_DEPTH,
     DEFAULT_PAGES,
@@ -37,7 +38,6 @@ from corpus.sites import (
     MAX_HOURS,
     SiteLimits,
     add_site,
-    check_fetching,
     find_site,
     refresh_site,
     remove_site,

@@ -1,6 +1,6 @@
 """Embedders with an OpenAI-compatible API: OpenAI, vLLM, Ollama, TEI and others."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -75,15 +75,20 @@ class OpenAIEmbedder:
         native = NATIVE_DIMENSIONS.get(self._model)
         if self._model.startswith(SHORTENED) and self.dimension != native:
             body["dimensions"] = self.dimension
-        vectors = np.empty((len(texts), self.dimension), np.float32)
-        start = 0
-        for batch in self._batches(inputs):
+        batches: list[list[str]] = []
+        tokens = 0
+        for text, count in inputs:
+            tokens += count
+            if not batches or len(batches[-1]) == self._batch_size or tokens > MAX_REQUEST_TOKENS:
+                batches.append([])
+                tokens = count
+            batches[-1].append(text)
+        vectors = [np.empty((0, self.dimension), np.float32)]
+        for batch in batches:
             read = partial(self._read, count=len(batch))
-            vectors[start : start + len(batch)] = self._api.fetch(
-                "/embeddings", {**body, "input": batch}, read=read, wanted="vectors"
-            )
-            start += len(batch)
-        return vectors
+            sent = {**body, "input": batch}
+            vectors.append(self._api.fetch("/embeddings", sent, read=read, wanted="vectors"))
+        return np.concatenate(vectors)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         vector: NDArray[np.float32] = self.embed_passages([text])[0]
@@ -103,18 +108,6 @@ class OpenAIEmbedder:
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text."""
         return [len(self.token_spans(text)) for text in texts]
-
-    def _batches(self, texts: Sequence[tuple[str, int]]) -> Iterator[list[str]]:
-        batch: list[str] = []
-        tokens = 0
-        for text, count in texts:
-            if batch and (len(batch) == self._batch_size or tokens + count > MAX_REQUEST_TOKENS):
-                yield batch
-                batch, tokens = [], 0
-            batch.append(text)
-            tokens += count
-        if batch:
-            yield batch
 
     def _read(self, reply: dict[str, Any], *, count: int) -> NDArray[np.float32]:
         rows = sorted(reply["data"], key=lambda row: row["index"])

@@ -19,11 +19,8 @@ if TYPE_CHECKING:
 # A lone surrogate has no UTF-8, and the library rejects it; one character replaces it.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # ASCII whitespace only: some tokenizers treat other kinds as control characters and drop them.
-_WORD = re.compile(r"[ \t\n\r]*[^ \t\n\r]+|[ \t\n\r]+")
 _BREAK = re.compile(r"(?<=[^ \t\n\r])[ \t\n\r]")
-# Shorter texts repeat few words, and are tokenized whole in half to all of the time.
-_WHOLE_CHARS = 4_000
-_BLOCK_CHARS = 2_000_000
+_BLOCK_CHARS = 200_000
 _BLOCK_TEXTS = 256
 
 
@@ -87,21 +84,17 @@ def tokenize(
 def find_token_spans(tokenizer: "Tokenizer", text: str) -> list[tuple[int, int]]:
     """Return the half-open character span of each token, in order, special tokens left out.
 
-    Each distinct word is tokenized once, with the whitespace before it, and its spans are shifted
-    to each occurrence: these tokenizers never join a word to the whitespace after it. On large
-    texts this is four times as fast as tokenizing all, with the same result.
+    A long text is tokenized in blocks that end before whitespace: these tokenizers never join a
+    word to the whitespace after it, and the library's objects take about 100 bytes a token.
     """
     clean = clean_surrogates(text)
-    if len(clean) <= _WHOLE_CHARS:
-        return list(tokenizer.encode(clean, add_special_tokens=False).offsets)
     spans: list[tuple[int, int]] = []
     start = 0
     while start < len(clean):
-        # Blocks end before whitespace.
         space = _BREAK.search(clean, start + _BLOCK_CHARS)
         end = space.start() if space else len(clean)
-        block = _spans_by_word(tokenizer, clean[start:end]) + start
-        spans.extend(zip(block[:, 0].tolist(), block[:, 1].tolist(), strict=True))
+        encoding = tokenizer.encode(clean[start:end], add_special_tokens=False)
+        spans.extend((start + first, start + last) for first, last in encoding.offsets)
         start = end
     return spans
 
@@ -128,30 +121,6 @@ class TokenizedModel:
                 [clean_surrogates(text) for text in block], add_special_tokens=False
             )
         ]
-
-
-def _spans_by_word(tokenizer: "Tokenizer", text: str) -> NDArray[np.int64]:
-    """Return int64, shape (n, 2): the spans of a block's tokens."""
-    words = _WORD.findall(text)
-    number_of: dict[str, int] = {}
-    numbers = np.fromiter((number_of.setdefault(w, len(number_of)) for w in words), np.int64)
-    encodings = tokenizer.encode_batch(list(number_of), add_special_tokens=False)
-    offsets = [np.array(e.offsets, np.int64).reshape(-1, 2) for e in encodings]
-    counts = np.array([len(each) for each in offsets], np.int64)
-    lengths = np.array([len(word) for word in number_of], np.int64)
-    repeats = counts[numbers]
-    # Row i of the result is token k of word w: k is i minus the tokens before this word.
-    within = np.arange(repeats.sum()) - np.repeat(_before(repeats), repeats)
-    rows = np.repeat(_before(counts)[numbers], repeats) + within
-    places = np.repeat(_before(lengths[numbers]), repeats)
-    spans: NDArray[np.int64] = np.concatenate([*offsets, np.empty((0, 2), np.int64)])[rows]
-    return spans + places[:, None]
-
-
-def _before(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for each position the sum of all before it."""
-    before: NDArray[np.int64] = np.cumsum(counts) - counts
-    return before
 
 
 def _blocks(texts: Sequence[str]) -> list[Sequence[str]]:

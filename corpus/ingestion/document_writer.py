@@ -21,7 +21,8 @@ from corpus.models import Chunk, Collection, Document, DocumentContent, Embeddin
 from corpus.models.chunk import ChunkQuerySet
 from corpus.postgres.prepared import fetch_prepared
 from corpus.queue import enqueue_token_vectors
-from corpus.rules import active_rules, matching_rules
+from corpus.rules import active_rules
+from corpus.rules.matching import matching_rules
 from corpus.tags import put_tags, set_tags
 from corpus.telemetry import Step, span
 from corpus.token_vectors import background_embedder

@@ -23,7 +23,8 @@ from corpus.ingestion.vectors import encode_chunks
 from corpus.loaders import LoaderLimits, load_file
 from corpus.loaders.blocks import Block
 from corpus.models import DEFAULT_COLLECTION, Collection, Document
-from corpus.rules import RuleSubject, active_rules, matching_rules_of_new
+from corpus.rules import active_rules
+from corpus.rules.matching import RuleSubject, matching_rules_of_new
 from corpus.telemetry import Step, ingest_latency_ms, ingest_requests, measured, span
 from corpus.user_quotas import check_quota
 

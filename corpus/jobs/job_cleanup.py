@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import CharField, Q, QuerySet, Value
+from django.db.models import CharField, Q, Value
 from django.db.models.functions import MD5, Cast, Concat
 
 from corpus.ingestion.outcomes import Outcome
@@ -45,25 +45,22 @@ def erase_from_jobs(document_id: UUID, *, collection_id: int, path: str) -> None
     is_still_reported = Q(job__status__in=Job.UNFINISHED) & ~Q(status=JobItem.Status.DONE)
     items = {
         item.pk: item
-        for rows in ([of_document, of_path] if path else [of_document])
-        for item in rows.exclude(Q(status=JobItem.Status.PENDING) | is_still_reported)
+        for own in ([of_document, of_path] if path else [of_document])
+        for item in own.exclude(Q(status=JobItem.Status.PENDING) | is_still_reported)
     }
-    _erase(JobItem.objects.filter(pk__in=list(items)))
+    rows = JobItem.objects.filter(pk__in=list(items))
+    # Keys are unique in a job.
+    key = Concat(Value(_ERASED_KEY), Cast("pk", CharField()))
+    rows.exclude(path="").update(key=key, path="")
+    has_failed = Q(status__in=["failed", "quarantined"])
+    rows.filter(has_failed).update(reason=_GONE, outcome=Outcome.REMOVED)
+    rows.exclude(has_failed).update(reason="")
     names = [str(document_id), *{item.path for item in items.values() if item.path}]
     job_ids = list({item.job_id for item in items.values()})
     with connection.cursor() as cursor:
         cursor.execute(_ERASE_ERRORS, {"jobs": job_ids, "names": names})
         if path:
             cursor.execute(_ERASE_UPLOAD, {"path": path, "collection": collection_id})
-
-
-def _erase(items: QuerySet[JobItem]) -> None:
-    # Keys are unique in a job.
-    key = Concat(Value(_ERASED_KEY), Cast("pk", CharField()))
-    items.exclude(path="").update(key=key, path="")
-    has_failed = Q(status__in=["failed", "quarantined"])
-    items.filter(has_failed).update(reason=_GONE, outcome=Outcome.REMOVED)
-    items.exclude(has_failed).update(reason="")
 
 
 def blank_item(item: JobItem) -> None:

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
+from structlog.contextvars import bound_contextvars
 
 from corpus.access.principal import SYSTEM, Principal, Scope, acting_as
 from corpus.errors import BackendError, CollectionNotFound, SourceUnavailable
@@ -19,7 +20,7 @@ from corpus.jobs.leases import (
     job_lock,
     register_runner,
 )
-from corpus.jobs.states import close_job, fail_job, job_log_context, log_job_event
+from corpus.jobs.states import close_job, fail_job, log_job_event
 from corpus.models import Collection, Job, JobItem
 from corpus.queue import enqueue_job, has_waiting_tasks
 
@@ -45,7 +46,9 @@ def run_job_slice(
     Returns:
         True if the job ended, was cancelled, or another process runs it.
     """
-    with job_lock(job_id) as is_mine, job_log_context(job_id):
+    request_id = Job.objects.filter(pk=job_id).values_list("request_id", flat=True).first()
+    log_ids = bound_contextvars(job_id=str(job_id), request_id=request_id or "")
+    with job_lock(job_id) as is_mine, log_ids:
         if not is_mine:
             return True
         job = begin_job(job_id, should_stop=should_stop)
@@ -110,21 +113,14 @@ def begin_job(job_id: UUID, *, should_stop: ShouldStop = lambda: False) -> Job |
             close_job(job, Job.Status.FAILED, reason=reason)
             return None
         job.save(update_fields=["status", "started_at", "start_count", "stage"])
-    if not job.is_listed and not _list_items(job, should_stop):
-        return None
+    if not job.is_listed:
+        try:
+            kind.list_items(job, should_stop=should_stop)
+        except SourceUnavailable as exc:
+            fail_job(job.pk, reason=error_reason(exc))
+            return None
+        Job.objects.filter(pk=job.pk, stage=Job.Stage.LISTING).update(stage=kind.stage)
     return Job.objects.select_related("collection").filter(pk=job_id).first()
-
-
-def _list_items(job: Job, should_stop: ShouldStop) -> bool:
-    """List the items of a job; on failure, fail the job and return False."""
-    kind = kind_of(job)
-    try:
-        kind.list_items(job, should_stop=should_stop)
-    except SourceUnavailable as exc:
-        fail_job(job.pk, reason=error_reason(exc))
-        return False
-    Job.objects.filter(pk=job.pk, stage=Job.Stage.LISTING).update(stage=kind.stage)
-    return True
 
 
 def run_items(

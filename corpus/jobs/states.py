@@ -1,7 +1,5 @@
 """Change the state of jobs: retry, cancel, fail, requeue, delete."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from uuid import UUID
 
 import structlog
@@ -108,14 +106,6 @@ def close_job(job: Job, status: Job.Status, *, reason: str = "") -> None:
 def log_job_event(job: Job, event: str, **fields: str | int) -> None:
     """Log an event with the id of the request that created the job."""
     log.info(event, job_id=str(job.pk), request_id=job.request_id, **fields)
-
-
-@contextmanager
-def job_log_context(job_id: UUID) -> Iterator[None]:
-    """Add the ids of the job and of its request to all log lines of the block."""
-    request_id = Job.objects.filter(pk=job_id).values_list("request_id", flat=True).first()
-    with structlog.contextvars.bound_contextvars(job_id=str(job_id), request_id=request_id or ""):
-        yield
 
 
 def cancel_abandoned_jobs() -> None:

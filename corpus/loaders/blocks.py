@@ -1,6 +1,6 @@
 """Blocks of text, and the interface of the loaders that return them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
@@ -78,6 +78,25 @@ class LoadedDocument:
     chapter: str = ""
     section: str = ""
     scans: tuple[int, ...] = ()
+
+
+def office_document(
+    blocks: Iterable[Block], properties: Mapping[str, str], *, title: str = ""
+) -> LoadedDocument:
+    """Return the content of an office file.
+
+    Args:
+        properties: Its ``title``, its ``keywords`` with commas, which become tags, and metadata.
+        title: The title if the properties have none.
+    """
+    metadata = dict(properties)
+    words = metadata.pop("keywords", "").split(",")
+    return LoadedDocument(
+        blocks=tuple(blocks),
+        title=metadata.pop("title", "") or title,
+        metadata=metadata,
+        tags=tuple(word.strip() for word in words if word.strip()),
+    )
 
 
 class Scan(NamedTuple):

@@ -133,7 +133,7 @@ def _decode(content: bytes, declared: str) -> str:
 
 def _evident_encodings(content: bytes, declared: str) -> Iterator[str]:
     """Yield the encodings that the bytes or a declaration name, the likeliest first."""
-    if name := _wide_encoding(content):
+    if name := wide_encoding(content):
         yield name
     sample = content[:_SAMPLE_BYTES]
     yield from [name for escape, name in _ISO_2022 if escape in sample][:1]
@@ -148,8 +148,8 @@ def _evident_encodings(content: bytes, declared: str) -> Iterator[str]:
         yield name
 
 
-def _wide_encoding(content: bytes) -> str:
-    """Return UTF-32 or UTF-16 without a mark: the high bytes of most characters are NUL."""
+def wide_encoding(content: bytes) -> str:
+    """Return UTF-32 or UTF-16, if the high bytes of most characters are NUL; else ""."""
     sample = content[: _SAMPLE_BYTES - _SAMPLE_BYTES % 4]
     if b"\x00" not in sample or len(sample) % 2:
         return ""

@@ -1,10 +1,10 @@
 """Parse the links of pages and sitemaps; runs in the child process, like all parsers."""
 
 import zlib
-from io import BytesIO
 from typing import Any
 
 from corpus.errors import UnreadableFile
+from corpus.loaders.archives import parse_xml
 from corpus.loaders.charset import decode
 from corpus.loaders.formats.html_blocks import parse_html
 
@@ -54,11 +54,6 @@ def read_sitemap(content: bytes) -> dict[str, list[str]]:
         UnreadableFile: It is damaged, another format, or larger than ``MAX_SITEMAP_BYTES``
         unpacked.
     """
-    from xml.etree.ElementTree import ParseError  # noqa: PLC0415 - only in the child process
-
-    from defusedxml import DefusedXmlException  # noqa: PLC0415
-    from defusedxml.ElementTree import iterparse  # noqa: PLC0415
-
     if content.startswith(_GZIP):
         try:
             content = zlib.decompressobj(_ANY_WRAPPER).decompress(content, MAX_SITEMAP_BYTES + 1)
@@ -71,19 +66,12 @@ def read_sitemap(content: bytes) -> dict[str, list[str]]:
         pages = [line.strip() for line in lines[:MAX_ENTRIES] if len(line) <= MAX_ADDRESS_CHARS]
         return {"pages": [page for page in pages if page], "sitemaps": []}
     addresses: dict[str, list[str]] = {"url": [], "sitemap": []}
-    try:
-        for _, element in iterparse(BytesIO(content), forbid_dtd=True):
-            kind = element.tag.rpartition("}")[2]
-            if kind in addresses:
-                locations = (each.text for each in element if each.tag.rpartition("}")[2] == "loc")
-                address = (next(locations, "") or "").strip()
-                if 0 < len(address) <= MAX_ADDRESS_CHARS:
-                    addresses[kind].append(address)
-                element.clear()
-            if sum(map(len, addresses.values())) >= MAX_ENTRIES:
-                break
-    except DefusedXmlException as error:
-        raise UnreadableFile("The sitemap declares a DTD or entities.") from error
-    except (ParseError, ValueError, LookupError) as error:
-        raise UnreadableFile(f"The sitemap is not well-formed XML: {error}") from error
+    for element in parse_xml(content, name="The sitemap").iter():
+        kind = element.tag.rpartition("}")[2]
+        locations = (each.text for each in element if each.tag.rpartition("}")[2] == "loc")
+        address = (next(locations, "") or "").strip()
+        if kind in addresses and 0 < len(address) <= MAX_ADDRESS_CHARS:
+            addresses[kind].append(address)
+        if sum(map(len, addresses.values())) >= MAX_ENTRIES:
+            break
     return {"pages": addresses["url"], "sitemaps": addresses["sitemap"]}

@@ -9,6 +9,7 @@ from pathlib import PurePath
 
 from corpus.errors import BinaryText, UnreadableFile
 from corpus.loaders import registry
+from corpus.loaders.charset import wide_encoding
 from corpus.loaders.limits import LoaderLimits
 
 # First bytes of zip archives, full and empty; of old Office files; of marked text.
@@ -91,11 +92,12 @@ def detect_media_type(
     if not extension:
         extension = PurePath(filename).name.lower()  # Makefile, Dockerfile
     named = registry.MEDIA_TYPE_OF_EXTENSION.get(extension, "")
-    expected = named or registry.canonical_media_type(declared)
+    bare = declared.partition(";")[0].strip().lower()
+    known = registry.ALIASES.get(bare, bare)
+    expected = named or (known if known in registry.FORMATS else "")
     marked = _marked_media_type(content, named, limits)
     if marked:
         return marked
-    bare = declared.partition(";")[0].strip().lower()
     may_be_text = bare in {"", "application/octet-stream"} or bare.startswith("text/")
     if not expected and not may_be_text:
         raise registry.unsupported_media_type(f"A file of type {declared}")
@@ -193,12 +195,7 @@ def _reject_binary(content: bytes, expected: str) -> None:
         if content.startswith(mark):
             raise registry.unsupported_media_type(name)
     head = content[:_HEAD_BYTES]
-    if b"\x00" not in head:
-        return
-    # UTF-16 and UTF-32 have NUL bytes in some positions modulo 4 only.
-    shares = sorted(head[position::4].count(0) * 4 / len(head) for position in range(4))
-    few, many = 0.05, 0.4
-    if shares[0] < few and shares[-2] > many:
+    if b"\x00" not in head or wide_encoding(head):
         return
     import puremagic  # noqa: PLC0415 - not needed for most files
 

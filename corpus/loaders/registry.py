@@ -151,13 +151,6 @@ def supported_extensions() -> tuple[str, ...]:
     return tuple(sorted(MEDIA_TYPE_OF_EXTENSION))
 
 
-def canonical_media_type(media_type: str) -> str:
-    """Return the registered name of a declared media type, or "" if unknown."""
-    bare = media_type.partition(";")[0].strip().lower()
-    bare = ALIASES.get(bare, bare)
-    return bare if bare in FORMATS else ""
-
-
 def unsupported_media_type(what: str) -> UnsupportedMediaType:
     """Return the error for an unsupported file."""
     names = ", ".join(known.name for known in FORMATS.values())

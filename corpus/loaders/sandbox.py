@@ -141,19 +141,32 @@ class Pool:
         self._lock = threading.Lock()
         self.at_work = threading.BoundedSemaphore(max_at_work)
 
-    def acquire(self) -> tuple[Worker, bool]:
-        """Return a worker, and whether it was just started."""
-        with self._lock:
-            if self._idle:
-                return self._idle.pop(), False
-        return Worker(), True
+    def ask(self, request: dict[str, Any], content: bytes, *, within_s: float) -> list[Any]:
+        """Ask an idle worker, or a new one; a worker that fails to reply is closed.
 
-    def release(self, worker: Worker) -> None:
-        with self._lock:
-            if len(self._idle) < self._max_idle:
-                self._idle.append(worker)
-                return
-        worker.close()
+        Raises:
+            BackendUnavailable: A new worker does not reply, either.
+        """
+        while True:
+            with self._lock:
+                idle = self._idle.pop() if self._idle else None
+            worker = idle or Worker()
+            try:
+                with contextlib.ExitStack() as on_failure:
+                    on_failure.callback(worker.close)
+                    reply = worker.ask(request, content, within_s=within_s)
+                    on_failure.pop_all()
+            except WorkerLost as error:
+                if idle is None:
+                    message = "The process that reads files does not answer."
+                    raise BackendUnavailable(message) from error
+                continue
+            with self._lock:
+                if len(self._idle) < self._max_idle:
+                    self._idle.append(worker)
+                    return reply
+            worker.close()
+            return reply
 
     def close(self) -> None:
         with self._lock:
@@ -230,7 +243,7 @@ def run_in_child(
     }
     pool = _scanners if act == "read_scan" else _pool
     with pool.at_work:
-        reply, *further = _ask(pool, request, content, within_s=limits.wall_s + _GRACE_S)
+        reply, *further = pool.ask(request, content, within_s=limits.wall_s + _GRACE_S)
     if "result" in reply:
         return [reply["result"], *further]
     if "error" in reply:
@@ -238,20 +251,3 @@ def run_in_child(
     if "traceback" in reply:
         logger.error("The %s loader failed: %s", media_type, reply["traceback"])
     raise UnreadableFile(f"The file could not be read: {reply['failure']}.")
-
-
-def _ask(pool: Pool, request: dict[str, Any], content: bytes, *, within_s: float) -> list[Any]:
-    """Ask a worker, and keep it unless it fails to reply; if an idle one is dead, start another."""
-    while True:
-        worker, is_fresh = pool.acquire()
-        try:
-            with contextlib.ExitStack() as on_failure:
-                on_failure.callback(worker.close)
-                reply = worker.ask(request, content, within_s=within_s)
-                on_failure.pop_all()
-        except WorkerLost as error:
-            if is_fresh:
-                raise BackendUnavailable("The process that reads files does not answer.") from error
-        else:
-            pool.release(worker)
-            return reply

@@ -5,7 +5,7 @@ A sheet of a workbook may contain several tables.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import compress, groupby
+from itertools import compress, groupby, product
 
 from corpus.loaders.blocks import Block
 
@@ -17,6 +17,8 @@ Row = Sequence[str]
 # pages that began with a row, 20 had no header at 1,000 characters, 6 at 600.
 _MAX_TABLE_CHARS = 600
 _MIN_COLUMNS = 2
+# A merged range may span a whole sheet; each cell of it takes memory.
+_MAX_MERGED_CELLS = 100_000
 _NUMBER = re.compile(
     r"\A(?:[-+(]?[$€£¥]?\s?\d[\d.,\s]*%?\)?(?:[eE][-+]?\d+)?$|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4})"
 )
@@ -111,6 +113,33 @@ def sheet_blocks(
     if blocks:
         yield Block(name, 2, name)
     yield from blocks
+
+
+class MergedCells:
+    """Repeats the text of a merged cell in each cell that it spans.
+
+    Args:
+        ranges: First row and column, last row and column.
+    """
+
+    def __init__(self, ranges: Iterable[tuple[int, int, int, int]]) -> None:
+        self._origins: dict[tuple[int, int], tuple[int, int]] = {}
+        self._texts: dict[tuple[int, int], str] = {}
+        for top, left, bottom, right in ranges:
+            count = (bottom - top + 1) * (right - left + 1)
+            if len(self._origins) + count > _MAX_MERGED_CELLS:
+                return
+            cells = product(range(top, bottom + 1), range(left, right + 1))
+            self._origins.update(dict.fromkeys(cells, (top, left)))
+
+    def fill(self, number: int, cells: list[str]) -> None:
+        """Fill the cells of a row; call it for each row from the top."""
+        for column, text in enumerate(cells if self._origins else ()):
+            origin = self._origins.get((number, column))
+            if origin == (number, column):
+                self._texts[origin] = text
+            elif origin is not None:
+                cells[column] = self._texts.get(origin, "")
 
 
 def _side_by_side(band: list[list[str]]) -> list[list[list[str]]]:

@@ -2,8 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 
 from django.db import connection
+
+
+def text_key(text: str) -> int:
+    """Return the number that a text is locked by."""
+    return int.from_bytes(sha256(text.encode()).digest()[:8], signed=True)
 
 
 @contextmanager

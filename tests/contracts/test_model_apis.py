@@ -220,7 +220,7 @@ class TestBoth:
         with chat_server(fails(429, headers={"Retry-After": given})) as server:
             api = model_api.ModelApi("m", base_url=server.root, api_key="", timeout_s=5)
             with pytest.raises(BackendUnavailable) as refused:
-                api.post("/", {})
+                api.fetch("/", {}, read=len, wanted="reply")
             pauses.append(model_api._wait_before_retry(refused.value))
             assert len(server.calls) == (1 if pause is False else model_api.MAX_ATTEMPTS)
         assert pauses == [pause]

@@ -17,19 +17,15 @@ from corpus.ingestion.submission import Attributes
 from corpus.invariants import find_violations
 from corpus.jobs.kinds.edit_job import start_tagging
 from corpus.models import Chunk, Collection, Document, Rule
-from corpus.rules import (
+from corpus.rules import add_rule, all_rules, change_rule, delete_rule, save_configured_rules
+from corpus.rules.conditions import validate_rule
+from corpus.rules.matching import (
     RuleSubject,
-    add_rule,
-    all_rules,
-    change_rule,
-    delete_rule,
     matching_documents,
     matching_rules,
     matching_rules_of_new,
     preview_rule,
-    save_configured_rules,
 )
-from corpus.rules.conditions import validate_rule
 from corpus.tags import change_tags
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_file, ingest_text
 from tests.support.jobs import run_job

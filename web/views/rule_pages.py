@@ -13,16 +13,9 @@ from corpus.errors import CollectionNotFound, InvalidInput, RuleExists
 from corpus.jobs.kinds.edit_job import start_tagging
 from corpus.jobs.run import run_jobs_now
 from corpus.models import Collection, Rule
-from corpus.rules import (
-    SHOWN,
-    add_rule,
-    all_rules,
-    change_rule,
-    delete_rule,
-    find_rule,
-    preview_rule,
-)
+from corpus.rules import add_rule, all_rules, change_rule, delete_rule, find_rule
 from corpus.rules.conditions import FIELDS, validate_rule
+from corpus.rules.matching import SHOWN, preview_rule
 from web.forms import RuleForm
 
 

@@ -7,7 +7,8 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from corpus.catalogue import get_or_create_collection
-from corpus.sites import SiteLimits, add_site, check_fetching, refresh_site, remove_site
+from corpus.public_web import check_fetching
+from corpus.sites import SiteLimits, add_site, refresh_site, remove_site
 from web.forms import RemoveSiteForm, SiteForm
 
 

@@ -14,7 +14,7 @@ from corpus.ingestion.ingest import move_to_collection, reingest_document
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.jobs.kinds.job_kind import JobKind, queue_documents
 from corpus.models import Collection, Document, Job, JobItem, Rule
-from corpus.rules import matching_documents, without_tags
+from corpus.rules.matching import matching_documents, without_tags
 from corpus.tags import add_tags, remove_tags
 from corpus.user_quotas import check_job_quota
 

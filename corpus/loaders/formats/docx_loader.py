@@ -5,15 +5,16 @@ from typing import TYPE_CHECKING
 
 from corpus.errors import UnreadableFile
 from corpus.loaders.archives import opened, read_xml
-from corpus.loaders.blocks import Block, LoadedDocument
+from corpus.loaders.blocks import Block, LoadedDocument, office_document
 from corpus.loaders.formats.docx_styles import Numbering, Styles, W
-from corpus.loaders.formats.office_math import to_tex
+from corpus.loaders.formats.flow import Flow
 from corpus.loaders.formats.ooxml import (
     COMMENT_PARTS,
     chart_blocks,
     comment_blocks,
     core_properties,
     relations,
+    text_pieces,
 )
 from corpus.loaders.limits import bounded_number
 from corpus.loaders.table_blocks import table_blocks
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 PRELOAD = ("defusedxml.ElementTree",)
 
-_MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
-_COMPATIBLE = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _INDENT = "  "
 # Files may state any number of columns that a cell spans.
 _MAX_SPAN = 100
@@ -36,7 +35,7 @@ _SKIPPED = {
 # Content controls and insertions, whose content is part of the text.
 _WRAPPERS = frozenset((W + "sdt", W + "sdtContent", W + "customXml", W + "ins"))
 _BREAKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": "\t"}
-_CHARACTERS = {W + name: character for name, character in _BREAKS.items()}
+_CHARACTERS = {W + name: character for name, character in {**_BREAKS, "t": ""}.items()}
 _NOTES = ("footnotes", "endnotes")
 # The separator lines above notes, which Word stores among them.
 _SEPARATORS = frozenset(("separator", "continuationSeparator", "continuationNotice"))
@@ -51,12 +50,11 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         body = None if root is None else root.find(W + "body")
         if body is None:
             raise UnreadableFile("The Word file has no document body.")
-        metadata = core_properties(archive)
         styles = Styles(archive)
         reader = _Reader(styles, Numbering(archive))
         reader.walk(body)
-        reader.end_list()
-        blocks = reader.blocks
+        reader.flow.end_run()
+        blocks = reader.flow.blocks
         for kind, name in relations(archive, main).values():
             if kind in _NOTES:
                 notes = read_xml(archive, name)
@@ -68,24 +66,18 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
                 blocks.extend(comment_blocks(archive, name, {}))
             elif kind == "chart":
                 blocks.extend(chart_blocks(archive, name))
-    keywords = metadata.pop("keywords", "")
-    return LoadedDocument(
-        blocks=tuple(blocks),
-        title=metadata.pop("title", "") or reader.title,
-        tags=tuple(word.strip() for word in keywords.split(",") if word.strip()),
-        metadata={"language": styles.language, **metadata},
-    )
+        properties = {"language": styles.language, **core_properties(archive)}
+    return office_document(blocks, properties, title=reader.title)
 
 
 class _Reader:
-    """Walks the body; consecutive list items become one block."""
+    """Walks the body."""
 
     def __init__(self, styles: Styles, numbering: Numbering) -> None:
         self.title = ""
+        self.flow = Flow()
         self._styles = styles
         self._numbering = numbering
-        self.blocks: list[Block] = []
-        self._items: list[str] = []
 
     def walk(self, parent: "Element") -> None:
         """Add the paragraphs, lists and tables inside an element."""
@@ -93,26 +85,19 @@ class _Reader:
             if element.tag == W + "p":
                 self._paragraph(element)
             elif element.tag == W + "tbl":
-                self.end_list()
-                self.blocks.extend(table_blocks(_rows(element)))
+                self.flow.add_blocks(table_blocks(_rows(element)))
             elif element.tag in _WRAPPERS:
                 self.walk(element)
 
     def _paragraph(self, paragraph: "Element") -> None:
         text = paragraph_text(paragraph)
         level, is_title, item = self._styles.of(paragraph)
-        if text and level:
-            self.end_list()
-            line = " ".join(text.split())
-            self.blocks.append(Block(line, level, line))
-            if is_title and not self.title:
-                self.title = line
-        elif text and item is not None:
+        if text and level and is_title and not self.title:
+            self.title = " ".join(text.split())
+        if text and item is not None and not level:
             number, depth = item
-            self._items.append(f"{_INDENT * depth}{self._numbering.mark(number, depth)} {text}")
-        elif text:
-            self.end_list()
-            self.blocks.append(Block(text))
+            text = f"{_INDENT * depth}{self._numbering.mark(number, depth)} {text}"
+        self.flow.add(text, level=level, is_item=item is not None)
         # Text boxes follow the paragraph, so that they do not interrupt a sentence. Each is stored
         # in two formats.
         boxes: dict[str, Element] = {}
@@ -122,30 +107,10 @@ class _Reader:
             if box_text.strip():
                 self.walk(box)
 
-    def end_list(self) -> None:
-        if self._items:
-            self.blocks.append(Block("\n".join(self._items)))
-            self._items = []
-
 
 def paragraph_text(paragraph: "Element") -> str:
     """Return the text of one paragraph as printed."""
-    return "".join(_pieces(paragraph)).strip()
-
-
-def _pieces(parent: "Element") -> Iterator[str]:
-    for element in parent:
-        if element.tag == W + "t":
-            yield element.text or ""
-        elif element.tag in _CHARACTERS:
-            yield _CHARACTERS[element.tag]
-        elif element.tag == _MATH + "oMath":
-            yield f"${to_tex(element).strip()}$"
-        elif element.tag == _COMPATIBLE + "AlternateContent":
-            # The first of several renderings of the same content.
-            yield from _pieces(element[0] if len(element) else element)
-        elif element.tag not in _SKIPPED:
-            yield from _pieces(element)
+    return "".join(text_pieces(paragraph, _CHARACTERS, skipped=_SKIPPED)).strip()
 
 
 def _rows(table: "Element") -> Iterator[list[str]]:

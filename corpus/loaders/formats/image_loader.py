@@ -121,7 +121,7 @@ def measure(content: bytes, *, number: int) -> PageLayout:
 @contextmanager
 def _opened(content: bytes) -> "Iterator[tuple[Image, int]]":
     """Open a file at its first image; yields it and the number of images."""
-    from PIL import Image  # noqa: PLC0415
+    from PIL import Image, UnidentifiedImageError  # noqa: PLC0415
 
     # We check the size ourselves.
     Image.MAX_IMAGE_PIXELS = None
@@ -129,7 +129,10 @@ def _opened(content: bytes) -> "Iterator[tuple[Image, int]]":
         with Image.open(io.BytesIO(content), formats=_FORMATS) as image:
             _check_size(image)
             yield image, int(getattr(image, "n_frames", 1)) if image.format == "TIFF" else 1
-    # The errors of Pillow's decoders; for an unknown format it is an OSError.
+    except UnidentifiedImageError as error:
+        message = "The image is damaged or truncated: its header cannot be read."
+        raise UnreadableFile(message) from error
+    # The errors of Pillow's decoders.
     except (OSError, SyntaxError, ValueError, struct.error, EOFError) as error:
         raise UnreadableFile(f"The image is damaged or truncated: {error}") from error
 

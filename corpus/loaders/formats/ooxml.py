@@ -1,12 +1,13 @@
-"""Shared parts of DOCX, PPTX and XLSX: properties, relations, charts, comments."""
+"""Shared parts of DOCX, PPTX and XLSX: properties, relations, text, charts, comments."""
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from zipfile import ZipFile
 
 from corpus.loaders.archives import read_xml
 from corpus.loaders.blocks import Block
+from corpus.loaders.formats.office_math import to_tex
 from corpus.loaders.limits import bounded_number
 from corpus.loaders.table_blocks import table_blocks
 
@@ -50,6 +51,30 @@ def relations(archive: ZipFile, part: str) -> dict[str, tuple[str, str]]:
             kind = relation.get("Type", "").rsplit("/", 1)[-1]
             parts[relation.get("Id", "")] = (kind, target.lstrip("/"))
     return parts
+
+
+_MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+
+
+def text_pieces(
+    parent: "Element", characters: Mapping[str, str], *, skipped: Collection[str] = ()
+) -> Iterator[str]:
+    """Yield the text inside an element of Word or PowerPoint; equations are TeX between dollars.
+
+    Args:
+        characters: What elements stand for, by tag; "" for the text that they contain.
+        skipped: Tags of elements without text of the line.
+    """
+    for element in parent:
+        if element.tag in characters:
+            yield characters[element.tag] or element.text or ""
+        elif element.tag == _MATH + "oMath":
+            yield f"${to_tex(element).strip()}$"
+        elif element.tag.endswith("}AlternateContent") and len(element):
+            # The first of several renderings of the same content.
+            yield from text_pieces(element[0], characters, skipped=skipped)
+        elif element.tag not in skipped:
+            yield from text_pieces(element, characters, skipped=skipped)
 
 
 _C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"

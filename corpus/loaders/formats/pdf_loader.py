@@ -41,15 +41,13 @@ _MAX_OCR_PIXELS = 5_000_000
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
     """Read the text of a PDF page by page, and list the scanned pages."""
-    return _load(content, filename, scans=None)
+    return load_scanned(content, filename=filename, scans=None)
 
 
-def load_scanned(content: bytes, *, filename: str, scans: Mapping[int, Scan]) -> LoadedDocument:
+def load_scanned(
+    content: bytes, *, filename: str, scans: Mapping[int, Scan] | None
+) -> LoadedDocument:
     """Read the text of a PDF page by page, with the OCR results of some pages."""
-    return _load(content, filename, scans=scans)
-
-
-def _load(content: bytes, filename: str, *, scans: Mapping[int, Scan] | None) -> LoadedDocument:
     from pypdfium2 import PdfDocument, PdfiumError  # noqa: PLC0415 - only in the child process
 
     try:
@@ -64,9 +62,17 @@ def _load(content: bytes, filename: str, *, scans: Mapping[int, Scan] | None) ->
         raise UnreadableFile(f"The PDF claims {page_count:,} pages; {_MAX_PAGES:,} are allowed.")
     pages: dict[int, list[Line]] = {}
     scanned: list[int] = []
-    for number, lines, is_scanned in _pages(pdf, page_count):
-        pages[number] = lines
-        scanned += [number] if is_scanned else []
+    for number in range(1, page_count + 1):
+        try:
+            page = pdf[number - 1]
+            text_page = page.get_textpage()
+        except PdfiumError:  # a damaged page must not take the others with it
+            continue
+        pages[number] = list(_lines(text_page))
+        if is_scan(page, "".join(line.text for line in pages[number])):
+            scanned.append(number)
+        text_page.close()
+        page.close()
     if page_count and not pages:
         raise UnreadableFile("None of the PDF's pages can be read: it is damaged.")
     by_ocr: dict[int, list[Line]] = {}
@@ -90,22 +96,6 @@ def _load(content: bytes, filename: str, *, scans: Mapping[int, Scan] | None) ->
         metadata={"page_count": page_count, **_metadata(pdf, properties)},
         scans=tuple(scanned) if scans is None else (),
     )
-
-
-def _pages(pdf: "PdfDocument", page_count: int) -> Iterator[tuple[int, list[Line], bool]]:
-    """Yield number, lines and scan flag of each readable page."""
-    from pypdfium2 import PdfiumError  # noqa: PLC0415
-
-    for index in range(page_count):
-        try:
-            page = pdf[index]
-            text_page = page.get_textpage()
-        except PdfiumError:  # a damaged page must not take the others with it
-            continue
-        lines = list(_lines(text_page))
-        yield index + 1, lines, is_scan(page, "".join(line.text for line in lines))
-        text_page.close()
-        page.close()
 
 
 def _lines(text_page: "PdfTextPage") -> Iterator[Line]:

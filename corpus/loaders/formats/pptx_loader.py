@@ -7,8 +7,7 @@ from zipfile import ZipFile
 
 from corpus.errors import UnreadableFile
 from corpus.loaders.archives import opened, read_xml
-from corpus.loaders.blocks import Block, LoadedDocument
-from corpus.loaders.formats.office_math import to_tex
+from corpus.loaders.blocks import Block, LoadedDocument, office_document
 from corpus.loaders.formats.ooxml import (
     COMMENT_PARTS,
     RELATION,
@@ -17,6 +16,7 @@ from corpus.loaders.formats.ooxml import (
     comment_blocks,
     core_properties,
     relations,
+    text_pieces,
 )
 from corpus.loaders.limits import bounded_number
 from corpus.loaders.table_blocks import table_blocks
@@ -29,7 +29,6 @@ PRELOAD = ("defusedxml.ElementTree",)
 _P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
-_M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _MAIN = "ppt/presentation.xml"
 _TITLES = frozenset(("title", "ctrTitle"))
 # Placeholders with the same text on every slide.
@@ -51,9 +50,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
             part = parts.get(slide.get(RELATION, ""))
             if part is not None:
                 blocks.extend(_slide_blocks(archive, part[1], number, authors))
-        metadata = core_properties(archive)
-    metadata.pop("keywords", None)
-    return LoadedDocument(tuple(blocks), title=metadata.pop("title", ""), metadata=metadata)
+        return office_document(blocks, core_properties(archive))
 
 
 def _slide_blocks(
@@ -122,7 +119,7 @@ def _body_text(body: "Element", *, bulleted: bool = False) -> str:
     lines = []
     counts: Counter[int] = Counter()
     for paragraph in body.iter(_A + "p"):
-        text = "".join(_pieces(paragraph)).strip()
+        text = "".join(text_pieces(paragraph, {_A + "t": "", _A + "br": "\n"})).strip()
         if not text:
             continue
         properties = paragraph.find(_A + "pPr")
@@ -141,20 +138,6 @@ def _body_text(body: "Element", *, bulleted: bool = False) -> str:
     if len(lines) == 1:
         return lines[0].strip().removeprefix("- ")
     return "\n".join(lines)
-
-
-def _pieces(parent: "Element") -> Iterator[str]:
-    for element in parent:
-        if element.tag == _A + "t":
-            yield element.text or ""
-        elif element.tag == _A + "br":
-            yield "\n"
-        elif element.tag == _M + "oMath":
-            yield f"${to_tex(element).strip()}$"
-        elif element.tag.endswith("}AlternateContent") and len(element):
-            yield from _pieces(element[0])
-        else:
-            yield from _pieces(element)
 
 
 def _rows(table: "Element") -> Iterator[list[str]]:

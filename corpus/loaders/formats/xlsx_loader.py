@@ -9,7 +9,7 @@ from zipfile import ZipFile
 
 from corpus.errors import UnreadableFile
 from corpus.loaders.archives import opened, read_entry, read_xml, stream_xml
-from corpus.loaders.blocks import Block, LoadedDocument
+from corpus.loaders.blocks import Block, LoadedDocument, office_document
 from corpus.loaders.formats.ooxml import (
     COMMENT_PARTS,
     RELATION,
@@ -20,7 +20,7 @@ from corpus.loaders.formats.ooxml import (
     relations,
 )
 from corpus.loaders.limits import bounded_number
-from corpus.loaders.table_blocks import sheet_blocks
+from corpus.loaders.table_blocks import MergedCells, sheet_blocks
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -42,8 +42,6 @@ _MAX_GAP_COLUMNS = 64
 _MERGED = re.compile(
     rb'<(?:\w+:)?mergeCell\s[^<>]*?ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"'
 )
-# A merged range may span a whole sheet; each cell of it takes memory.
-_MAX_MERGED_CELLS = 100_000
 # Built-in number formats, which files name by id only (ECMA-376, part 1, 18.8.30).
 _DATE_FORMATS = frozenset((*range(14, 18), 22, *range(27, 32), *range(50, 59)))
 _DATE_TIME = 22
@@ -80,11 +78,8 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
                         if chart_kind == "chart":
                             beside.extend(chart_blocks(archive, chart))
             blocks.extend(sheet_blocks(sheet.get("name", ""), rows, beside=beside))
-        metadata = core_properties(archive)
-    metadata.pop("keywords", None)
-    # The first heading is a sheet name, not a title.
-    title = metadata.pop("title", "") or PurePath(filename).stem
-    return LoadedDocument(tuple(blocks), title=title, metadata=metadata)
+        # The first heading is a sheet name, not a title.
+        return office_document(blocks, core_properties(archive), title=PurePath(filename).stem)
 
 
 class _Book:
@@ -114,9 +109,12 @@ class _Book:
         content = read_entry(self._archive, name)
         if content is None:
             return
-        merged = _merged_cells(content)
-        origins = set(merged.values())
-        values: dict[tuple[int, int], str] = {}
+        # The ranges follow the rows in the file but are needed with them, so it is parsed twice.
+        merged = MergedCells(
+            (int(top), _column(left.decode(), default=0),
+             int(bottom), _column(right.decode(), default=0))
+            for left, top, right, bottom in _MERGED.findall(content)
+        )  # fmt: skip
         last = 0
         for row in stream_xml(self._archive, name, _S + "row"):
             number = bounded_number(row.get("r"), default=last + 1, maximum=_MAX_ROWS)
@@ -128,11 +126,7 @@ class _Book:
                 cells.extend([""] * min(at - len(cells), _MAX_GAP_COLUMNS))
                 # A cell that repeats a column replaces it; one after a wide gap moves left.
                 cells[at : at + 1] = [self._value(cell)]
-            for column, value in enumerate(cells):
-                if (number, column) in origins:
-                    values[number, column] = value
-                elif (number, column) in merged:
-                    cells[column] = values.get(merged[number, column], "")
+            merged.fill(number, cells)
             yield cells
 
     def _value(self, cell: "Element") -> str:
@@ -183,20 +177,6 @@ def _kind_of_format(number: str, code: str) -> str:
     if bare.endswith("%"):
         return f"percent{len(re.sub('[^0#]', '', bare.partition('.')[2]))}"
     return ""
-
-
-def _merged_cells(content: bytes) -> dict[tuple[int, int], tuple[int, int]]:
-    """Map each cell of a merged range to its first cell, as (row, column)."""
-    origins: dict[tuple[int, int], tuple[int, int]] = {}
-    # They follow the rows in the file but are needed with them, so it is parsed twice.
-    for left, top, right, bottom in _MERGED.findall(content):
-        first, last = _column(left.decode(), default=0), _column(right.decode(), default=0)
-        cells = (int(bottom) - int(top) + 1) * (last - first + 1)
-        if len(origins) + cells > _MAX_MERGED_CELLS:
-            break
-        for row in range(int(top), int(bottom) + 1):
-            origins.update({(row, at): (int(top), first) for at in range(first, last + 1)})
-    return {cell: origin for cell, origin in origins.items() if cell != origin}
 
 
 def _rich_text(item: "Element") -> str:

@@ -7,7 +7,7 @@ their paths are set, so that it does not download any.
 import importlib
 import os
 from functools import cache
-from math import hypot
+from math import dist, hypot
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -129,31 +129,30 @@ def _read_turned(
     engine = _engine()
     result = engine.recognize_txt(engine.crop_text_regions(turned, boxes))
     return [
-        _line(text.strip(), confidence, *_axis(box))
+        _line(text.strip(), confidence, box)
         for text, confidence, box in zip(result.txts, result.scores, boxes, strict=True)
     ]
 
 
-def _line(
-    text: str, confidence: float, x1: float, y1: float, x2: float, y2: float, height: float
-) -> ScannedLine:
-    """Build a line; its confidence is reduced if letters do not fill it."""
-    min_letters = hypot(x2 - x1, y2 - y1) / max(height, 1.0) * _MIN_LETTERS_A_HEIGHT
+def _line(text: str, confidence: float, box: Any) -> ScannedLine:
+    """Build a line; its confidence is reduced if letters do not fill it.
+
+    Args:
+        box: Its corners, clockwise from the upper left.
+    """
+    corners = box.tolist()
+    (x1, y1), (x2, _), _, (_, y4) = corners
+    if abs(y4 - y1) > abs(x2 - x1) * _UPRIGHT:  # rapidocr reads it from below
+        corners = [*corners[3:], *corners[:3]]
+    (x1, y1), (x2, y2), (x3, y3), (x4, y4) = corners
+    start, end = ((x1 + x4) / 2, (y1 + y4) / 2), ((x2 + x3) / 2, (y2 + y3) / 2)
+    height = hypot(x4 - x1, y4 - y1)
+    min_letters = dist(start, end) / max(height, 1.0) * _MIN_LETTERS_A_HEIGHT
     filled = min(len(text) / max(min_letters, 1.0), 1.0)
-    return ScannedLine(text, round(float(confidence) * filled, 3), x1, y1, x2, y2, height)
+    return ScannedLine(text, round(float(confidence) * filled, 3), *start, *end, height)
 
 
 def _mean_confidence(lines: list[ScannedLine]) -> float:
     lengths = [hypot(line.x2 - line.x1, line.y2 - line.y1) for line in lines]
     weighted = sum(line.confidence * length for line, length in zip(lines, lengths, strict=True))
     return round(weighted / max(sum(lengths), 1.0), 3)
-
-
-def _axis(box: Any) -> tuple[float, float, float, float, float]:
-    """Return start and end of a line at half its height, and its height."""
-    (x1, y1), (x2, y2), (x3, y3), (x4, y4) = box.tolist()
-    if abs(y4 - y1) > abs(x2 - x1) * _UPRIGHT:  # rapidocr reads it from below
-        axis = ((x3 + x4) / 2, (y3 + y4) / 2, (x1 + x2) / 2, (y1 + y2) / 2)
-        return (*axis, ((x2 - x1) ** 2 + (y2 - y1) ** 2) ** 0.5)
-    axis = ((x1 + x4) / 2, (y1 + y4) / 2, (x2 + x3) / 2, (y2 + y3) / 2)
-    return (*axis, ((x4 - x1) ** 2 + (y4 - y1) ** 2) ** 0.5)

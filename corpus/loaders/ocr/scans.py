@@ -62,10 +62,22 @@ def read_scans(
     reasons: list[str] = []
     for number in islice(document.scans, limits.max_scanned_pages):
         try:
-            scans[number] = _read_scan(content, number, media_type=media_type, limits=page_limits)
+            ((width, height, line_values, confidence),) = run_in_child(
+                "read_scan",
+                content,
+                media_type=media_type,
+                limits=page_limits,
+                arguments={"number": number},
+            )
         except UnreadableFile as error:
             logger.warning("Page %d was not read by OCR: %s", number, error)
             reasons.append(str(error))
+            continue
+        lines = tuple(starmap(ScannedLine, line_values))
+        letter_count = sum(len(fold_text(line.text)) for line in lines)
+        # OCR reads a drawn box as the letter C.
+        lines = lines if letter_count >= _MIN_LETTERS else ()
+        scans[number] = Scan(width, height, lines, confidence)
     if not scans and not document.blocks:
         raise UnreadableFile(reasons[0])
     unread = [number for number in document.scans if number not in scans]
@@ -93,14 +105,3 @@ def summarize_ocr(scans: Mapping[int, Scan], unread: list[int]) -> dict[str, Any
         "unread_pages": unread,
     }
     return summary if any(summary.values()) else {}
-
-
-def _read_scan(content: bytes, number: int, *, media_type: str, limits: LoaderLimits) -> Scan:
-    (scan,) = run_in_child(
-        "read_scan", content, media_type=media_type, limits=limits, arguments={"number": number}
-    )
-    width, height, line_values, confidence = scan
-    lines = tuple(starmap(ScannedLine, line_values))
-    letters = sum(len(fold_text(line.text)) for line in lines)
-    # OCR reads a drawn box as the letter C.
-    return Scan(width, height, lines if letters >= _MIN_LETTERS else (), confidence)

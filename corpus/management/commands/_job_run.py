@@ -119,7 +119,17 @@ def run_in_processes(
         if attempts == begun:
             raise CommandError("The worker processes stopped before reading a file. See the log.")
         begun = attempts
-        processes = [_start_helper(job) for _ in range(min(count, job.items.pending().count()))]
+        processes = [
+            subprocess.Popen(  # noqa: S603  (our own command)
+                [sys.executable, str(settings.PKB_MANAGE), "worker",
+                 "--job", str(job.pk), "--parent", str(os.getpid())],
+                env={**os.environ, "OMP_NUM_THREADS": "1", "PKB_MODEL_THREADS": "1"},
+                stdin=subprocess.DEVNULL,
+                # Only the command handles Ctrl-C, and then stops its helpers.
+                start_new_session=True,
+            )
+            for _ in range(min(count, job.items.pending().count()))
+        ]  # fmt: skip
         try:
             while any(process.poll() is None for process in processes) and not should_stop():
                 yield from seen.new_items()
@@ -132,17 +142,3 @@ def run_in_processes(
             for process in processes:
                 process.wait()
         yield from seen.new_items()
-
-
-def _start_helper(job: Job) -> "subprocess.Popen[bytes]":
-    threads = {"OMP_NUM_THREADS": "1", "PKB_MODEL_THREADS": "1"}
-    return subprocess.Popen(  # noqa: S603  (our own command)
-        [
-            sys.executable, str(settings.PKB_MANAGE), "worker",
-            "--job", str(job.pk), "--parent", str(os.getpid()),
-        ],
-        env={**os.environ, **threads},
-        stdin=subprocess.DEVNULL,
-        # Only the command handles Ctrl-C, and then stops its helpers.
-        start_new_session=True,
-    )  # fmt: skip

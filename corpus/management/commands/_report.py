@@ -101,10 +101,8 @@ class Report:
     def close(self) -> None:
         """Show the totals."""
         self._progress.stop()
-        if not self._as_json:
-            self._command.stdout.write(self._sums())
-
-    def _sums(self) -> str:
+        if self._as_json:
+            return
         shown = [*(_OF_SYNC if self._is_sync else _OF_INGEST)]
         shown += [each for each in _IF_ANY if self.counts[each]]
         parts = ", ".join(f"{self.counts[each]} {each}" for each in [*shown, Outcome.FAILED])
@@ -113,7 +111,7 @@ class Report:
             sums.append(f"{self._encoded_count} chunks encoded")
         if self._skipped:
             sums.append(skipped_message(self._skipped))
-        return "; ".join(sums)
+        self._command.stdout.write("; ".join(sums))
 
     def _write_json(self, line: dict[str, Any]) -> None:
         self._command.stdout.write(json.dumps(line, ensure_ascii=False))

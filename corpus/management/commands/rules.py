@@ -5,8 +5,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import InvalidInput
 from corpus.models import Rule
-from corpus.rules import active_rules, apply_rule, preview_rule
+from corpus.rules import active_rules
 from corpus.rules.conditions import CONDITIONS
+from corpus.rules.matching import apply_rule, preview_rule
 from corpus.rules.rule_file import read_rules
 
 
@@ -35,29 +36,23 @@ class Command(BaseCommand):
         except InvalidInput as exc:
             raise CommandError(str(exc), returncode=2) from exc
         for rule in rules:
-            self._show(rule, is_trial=file is not None and not options["apply"])
+            preview = preview_rule(rule)
+            conditions = ", ".join(
+                f"{field} {value if isinstance(value, str) else ' + '.join(value)}"
+                for field, value in ((field, getattr(rule, field)) for field in CONDITIONS)
+                if value
+            )
+            # A rule of a file that is tested is not stored.
+            origin = "" if rule._state.adding or not rule.is_set else " (PKB_RULES)"
+            into = f", into {rule.collection}" if rule.collection else ""
+            tags = ", ".join(rule.tags) or "no tag"
+            self.stdout.write(f"{rule.name}{origin}: {conditions} -> {tags}{into}")
+            counts = f"{preview.matching_count} documents, {preview.changing_count} would get tags"
+            self.stdout.write(f"    {counts}")
+            is_trial = file is not None and not options["apply"]
+            for document, new_tags in preview.documents if is_trial else []:
+                self.stdout.write(f"    {document.name}: {', '.join(new_tags) or 'has all tags'}")
         self.stdout.write(f"{len(rules)} rules")
         if options["apply"]:
             count = sum(apply_rule(rule) for rule in rules)
             self.stdout.write(f"{count} documents tagged")
-
-    def _show(self, rule: Rule, *, is_trial: bool) -> None:
-        preview = preview_rule(rule)
-        # A rule of a file that is tested is not stored.
-        origin = "" if rule._state.adding or not rule.is_set else " (PKB_RULES)"
-        self.stdout.write(f"{rule.name}{origin}: {_describe(rule)}")
-        counts = f"{preview.matching_count} documents, {preview.changing_count} would get tags"
-        self.stdout.write(f"    {counts}")
-        for document, tags in preview.documents if is_trial else []:
-            self.stdout.write(f"    {document.name}: {', '.join(tags) or 'has all tags'}")
-
-
-def _describe(rule: Rule) -> str:
-    values = [(field, getattr(rule, field)) for field in CONDITIONS]
-    conditions = ", ".join(
-        f"{field} {value if isinstance(value, str) else ' + '.join(value)}"
-        for field, value in values
-        if value
-    )
-    into = f", into {rule.collection}" if rule.collection else ""
-    return f"{conditions} -> {', '.join(rule.tags) or 'no tag'}{into}"

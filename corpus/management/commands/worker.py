@@ -42,7 +42,12 @@ class Command(BaseCommand):
         if options["parent"]:
             Thread(target=_end_with, args=[options["parent"]], daemon=True).start()
         if options["job"]:
-            _help_with(options["job"])
+            signals: list[int] = []
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, lambda received, frame: signals.append(received))
+            job = Job.objects.get(pk=options["job"])
+            for _ in run_items(job, should_stop=lambda: bool(signals)):
+                pass
             return
         if options["after"]:
             log.warning("worker_started_again", ended_with=options["after"])
@@ -76,11 +81,3 @@ def _end_with(parent: int) -> None:
     while os.getppid() == parent:
         sleep(WATCH_EVERY_S)
     os.kill(os.getpid(), signal.SIGTERM)
-
-
-def _help_with(job_id: UUID) -> None:
-    signals: list[int] = []
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda received, frame: signals.append(received))
-    for _ in run_items(Job.objects.get(pk=job_id), should_stop=lambda: bool(signals)):
-        pass

@@ -22,7 +22,7 @@ from corpus.errors import BackendError
 from corpus.invariants import find_violations
 from corpus.models import Chunk, Collection, TokenVectors
 from corpus.queue import FILL, FILL_PRIORITY, enqueue_job, has_waiting_tasks
-from corpus.tasks import begin_filling, enqueue_all_fillings, fill_collection, rescue_jobs
+from corpus.tasks import begin_filling, fill_all_collections, fill_collection, rescue_jobs
 from corpus.token_vectors import (
     background_embedder,
     fill_token_vectors,
@@ -223,7 +223,7 @@ class TestTheTask:
         monkeypatch.setattr(TokenEmbedder, "pack_texts", failing)
         fill_collection(context, collection.pk)
         assert waiting_fillings() == []
-        enqueue_all_fillings()
+        fill_all_collections()
         assert len(waiting_fillings()) == Collection.objects.count()
 
     def test_the_rescue_queues_again_what_a_dead_worker_was_at(

@@ -90,7 +90,7 @@ def test_a_truncated_image_is_refused(kind: str) -> None:
 
 
 def test_a_file_that_is_no_image_is_refused() -> None:
-    with pytest.raises(UnreadableFile, match="damaged"):
+    with pytest.raises(UnreadableFile, match=r"truncated: its header cannot be read\.$"):
         load_file(b"\x89PNG\r\n\x1a\n and nothing of the kind", filename="a.png")
     with pytest.raises(UnreadableFile, match="damaged"):
         load_file(b"no image at all", filename="a.png")

@@ -87,12 +87,13 @@ def test_what_cannot_be_read_is_left_out_and_counts_against_the_page(engine: Mod
     assert all(engine.MIN_CONFIDENCE <= line.confidence < UNSURE_BELOW for line in scribble)
     assert scan.confidence < UNSURE_BELOW
     # What the model makes of a line of Cyrillic, 300 pixels long and 30 high.
-    assert engine._line(",", 0.9, 0, 0, 300, 0, 30).confidence < engine.MIN_CONFIDENCE
+    box = np.array([[0, 0], [300, 0], [300, 30], [0, 30]], "float32")
+    assert engine._line(",", 0.9, box).confidence < engine.MIN_CONFIDENCE
 
 
 def test_a_line_up_the_edge_runs_from_below(engine: ModuleType) -> None:
     box = np.array([[20, 100], [40, 100], [40, 300], [20, 300]], "float32")
-    assert engine._axis(box) == (30, 300, 30, 100, 20)
+    assert engine._line("A", 1.0, box)[2:] == (30, 300, 30, 100, 20)
 
 
 def test_a_page_is_drawn_for_ocr_with_few_pixels() -> None:

@@ -2,7 +2,7 @@
 
 import struct
 from datetime import datetime
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from corpus.loaders.formats.office97 import (
     xls_loader,
 )
 from corpus.loaders.formats.office97.container import charset_of, read_properties
+from corpus.loaders.table_blocks import MergedCells
 from tests.unit.loaders import office97_files as old
 from tests.unit.loaders.sample_files import headings, loaded, odf, texts, zip_of, zip_with
 
@@ -44,6 +45,20 @@ def test_properties_are_cleaned_and_moments_that_never_were_left_out() -> None:
     )
     assert stated == {"title": "Böats", "created": "2001-02-03T04:05:06Z"}
     assert charset_of(31_000) == "cp1252"
+
+
+@pytest.mark.parametrize(
+    ("loader", "content"),
+    [(ppt_loader, old.ppt(("First", "a", "b"))), (xls_loader, old.xls("S", ["a"]))],
+    ids=["ppt", "xls"],
+)
+def test_keywords_are_tags(
+    loader: ModuleType, content: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stated = {"title": "Boats", "keywords": "sea, , Wood"}
+    monkeypatch.setattr(loader, "read_properties", lambda container: stated)
+    document = loader.load(content, filename="a")
+    assert (document.title, document.tags, document.metadata) == ("Boats", ("sea", "Wood"), {})
 
 
 def test_word_pieces_of_one_byte_and_with_shared_properties_are_read() -> None:
@@ -126,8 +141,9 @@ def test_cells_of_old_sheets_are_shown_as_excel_does() -> None:
     assert list(map(xls_loader._shown, shown)) == [
         "TRUE", "1.5", "2024-03-04", "2024-03-04 05:06:00", "x",
     ]  # fmt: skip
-    vast = SimpleNamespace(merged_cell_ranges=[((0, 0), (1_000_000, 1_000))])
-    assert list(xls_loader._merged_cells(vast)) == []  # type: ignore[arg-type]
+    row = ["x", ""]
+    MergedCells([(0, 0, 1_000_000, 1_000)]).fill(0, row)
+    assert row == ["x", ""]
 
 
 def test_files_of_apples_programs_are_refused_with_what_to_do() -> None:

@@ -14,6 +14,7 @@ from tests.unit.loaders.sample_files import (
     pptx,
     relations,
     shape,
+    table_xlsx,
     texts,
     xlsx,
     zip_of,
@@ -110,16 +111,26 @@ def test_word_lists_count_by_letters() -> None:
     assert texts(loaded(docx(body, numbering=numbering), "a.docx")) == ["a) one\nb) two"]
 
 
-def test_office_properties_are_metadata() -> None:
-    core = (
-        '<cp:coreProperties xmlns:dc="http://purl.org/dc/elements/1.1/" '
-        'xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/core-properties">'
-        "<dc:title>Ducks</dc:title><dc:creator>Ann</dc:creator><dc:subject> </dc:subject>"
-        "</cp:coreProperties>"
-    )
-    document = loaded(zip_with(docx(paragraph("Text")), {"docProps/core.xml": core}), "a.docx")
+CORE = (
+    '<cp:coreProperties xmlns:dc="http://purl.org/dc/elements/1.1/" '
+    'xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/core-properties">'
+    "<dc:title>Ducks</dc:title><dc:creator>Ann</dc:creator><dc:subject> </dc:subject>"
+    "<cp:keywords>birds, , Water</cp:keywords></cp:coreProperties>"
+)
+OFFICE_FILES = {
+    "a.docx": docx(paragraph("Text")),
+    "a.pptx": pptx(shape("Text")),
+    "a.xlsx": table_xlsx([["Text"]]),
+}
+
+
+@pytest.mark.parametrize("filename", OFFICE_FILES)
+def test_office_properties_are_metadata_and_tags(filename: str) -> None:
+    content = zip_with(OFFICE_FILES[filename], {"docProps/core.xml": CORE})
+    document = loaded(content, filename)
     assert document.title == "Ducks"
     assert document.metadata == {"author": "Ann"}
+    assert document.tags == ("birds", "Water")
 
 
 def test_a_chart_that_is_not_there_does_no_harm() -> None:

@@ -132,7 +132,7 @@ def test_a_parser_that_fails_is_reported_and_logged(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     crash = {"failure": "KeyError in the parser", "traceback": "Traceback: KeyError: 'x'"}
-    monkeypatch.setattr(sandbox, "_ask", lambda *_, **__: [crash])
+    monkeypatch.setattr(sandbox.Pool, "ask", lambda *_, **__: [crash])
     with pytest.raises(UnreadableFile, match="KeyError in the parser"):
         in_child(PAGE, "a.html")
     assert "Traceback: KeyError" in caplog.text
@@ -234,8 +234,8 @@ def test_a_fresh_worker_that_is_lost_is_not_replaced_again(
 def test_a_closed_pool_ends_its_workers_and_a_fork_forgets_them() -> None:
     pool, forked = sandbox.Pool(), sandbox.Pool()
     first, second = sandbox.Worker(), sandbox.Worker()
-    pool.release(first)
-    forked.release(second)
+    pool._idle.append(first)
+    forked._idle.append(second)
     pool.close()
     assert first.pid not in children_of(os.getpid())
     forked.forget()

@@ -9,15 +9,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from corpus.errors import UnreadableFile
-from corpus.loaders.blocks import Block
-from corpus.loaders.table_blocks import table_blocks
 
 if TYPE_CHECKING:
     from olefile import OleFileIO
-
-PRELOAD = ("olefile",)
-
-MAX_LEVEL = 6
 
 
 @contextmanager
@@ -87,41 +81,3 @@ _UNUSUAL_CODEPAGES = {
 def join_surrogates(text: str) -> str:
     """Join surrogate pairs in a text."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-class Flow:
-    """Builds blocks from headings, paragraphs, items and table rows."""
-
-    def __init__(self) -> None:
-        self._blocks: list[Block] = []
-        self._items: list[str] = []
-        self._rows: list[list[str]] = []
-
-    def add(self, text: str, *, level: int = 0, is_item: bool = False) -> None:
-        """Add a paragraph, a heading if it has a level; consecutive items are one block."""
-        text = text.strip()
-        if self._rows:
-            self._end_run()
-        if text and is_item and not level:
-            self._items.append(text)
-        elif text:
-            self._end_run()
-            line = " ".join(text.split())
-            self._blocks.append(Block(line, min(level, MAX_LEVEL), line) if level else Block(text))
-
-    def add_row(self, cells: list[str]) -> None:
-        """Add a row to the current table, or begin one."""
-        if self._items:
-            self._end_run()
-        self._rows.append(cells)
-
-    def blocks(self) -> list[Block]:
-        self._end_run()
-        return self._blocks
-
-    def _end_run(self) -> None:
-        """End the current list or table."""
-        if self._items:
-            self._blocks.append(Block("\n".join(self._items)))
-        self._blocks.extend(table_blocks(self._rows))
-        self._items, self._rows = [], []

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from corpus.errors import UnreadableFile
-from corpus.loaders.blocks import LoadedDocument
+from corpus.loaders.blocks import Block, LoadedDocument, office_document
+from corpus.loaders.formats.flow import Flow
 from corpus.loaders.formats.office97.container import (
-    Flow,
     join_surrogates,
     opened,
     read_properties,
@@ -84,15 +84,8 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
             raise UnreadableFile("The file is protected by a password.")
         table = read_stream(container, "1Table" if flags & _TABLE_1 else "0Table")
         word = _Word(main, table)
-        blocks = word.flow().blocks()
-        metadata = read_properties(container)
-    keywords = metadata.pop("keywords", "")
-    return LoadedDocument(
-        blocks=tuple(blocks),
-        title=metadata.pop("title", "") or word.title,
-        tags=tuple(word.strip() for word in keywords.split(",") if word.strip()),
-        metadata=metadata,
-    )
+        blocks = word.blocks()
+        return office_document(blocks, read_properties(container), title=word.title)
 
 
 class _Word:
@@ -124,7 +117,7 @@ class _Word:
         if chars > _MAX_CHARS_PER_BYTE * len(main):
             raise UnreadableFile("The file is damaged: it has more text than it holds.")
 
-    def flow(self) -> Flow:
+    def blocks(self) -> list[Block]:
         """Return the paragraphs of the main text, then of notes, comments and text boxes."""
         text = "".join(map(self._text, self._pieces))
         counts = struct.unpack_from(f"<{_PARTS}I", self._main, _COUNTS_AT)
@@ -134,7 +127,8 @@ class _Word:
             if number not in _UNREAD_PARTS:
                 self._read(text[start : start + count], start, flow)
             start += count
-        return flow
+        flow.end_run()
+        return flow.blocks
 
     def _text(self, piece: _Piece) -> str:
         """Return a piece with one character for each of Word's, surrogate halves included."""

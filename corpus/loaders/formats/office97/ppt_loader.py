@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from corpus.errors import UnreadableFile
-from corpus.loaders.blocks import Block, LoadedDocument
+from corpus.loaders.blocks import Block, LoadedDocument, office_document
 from corpus.loaders.formats.office97.container import opened, read_properties, read_stream
 
 PRELOAD = ("olefile",)
@@ -67,10 +67,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         if token == _ENCRYPTED:
             raise UnreadableFile("The file is protected by a password.")
         stream = _Stream(read_stream(container, "PowerPoint Document"))
-        blocks = tuple(_blocks(stream, edit))
-        metadata = read_properties(container)
-    metadata.pop("keywords", None)
-    return LoadedDocument(blocks, title=metadata.pop("title", ""), metadata=metadata)
+        return office_document(_blocks(stream, edit), read_properties(container))
 
 
 def _blocks(stream: "_Stream", edit: int) -> Iterator[Block]:

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from corpus.errors import UnreadableFile
-from corpus.loaders.blocks import Block, LoadedDocument
-from corpus.loaders.formats.office97.container import Flow, charset_of, join_surrogates
+from corpus.loaders.blocks import Block, LoadedDocument, office_document
+from corpus.loaders.formats.flow import Flow
+from corpus.loaders.formats.office97.container import charset_of, join_surrogates
 
 _TOKEN = re.compile(
     r"\\(?:([a-zA-Z]{1,32})(-?\d{1,10})?[ ]?|'([0-9a-fA-F]{2})|([^a-zA-Z]))|([{}])|[\r\n]+"
@@ -82,14 +83,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         raise UnreadableFile("The file is no Rich Text.")
     reader = _Reader()
     reader.read(content.decode("latin-1"))
-    properties = reader.properties
-    keywords = properties.pop("keywords", "")
-    return LoadedDocument(
-        blocks=tuple(reader.blocks()),
-        title=properties.pop("title", ""),
-        tags=tuple(word.strip() for word in keywords.split(",") if word.strip()),
-        metadata=properties,
-    )
+    return office_document(reader.blocks(), reader.properties)
 
 
 class _Reader:
@@ -137,10 +131,10 @@ class _Reader:
     def blocks(self) -> list[Block]:
         self._flush()
         self._end_paragraph()
-        note = self._taken(_NOTE)
-        for line in note.split("\n"):
+        for line in self._taken(_NOTE).split("\n"):
             self._flow.add(line)
-        return self._flow.blocks()
+        self._flow.end_run()
+        return self._flow.blocks
 
     def _flush(self) -> None:
         if self._bytes:

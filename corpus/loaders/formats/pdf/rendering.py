@@ -1,9 +1,8 @@
 """Draw a page of a PDF, and find words on the image."""
 
 import ctypes
-import struct
+import io
 import sys
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import ceil
@@ -21,7 +20,6 @@ WIDTH_PX = 1_200
 MAX_PIXELS = 4_000_000
 # Enough for a quote of a few hundred lines.
 MAX_BOXES = 500
-_CHANNELS = 3
 # Fast; higher levels do not compress text better.
 _ZLIB_LEVEL = 4
 
@@ -51,27 +49,17 @@ class PageLayout(NamedTuple):
 
 
 def draw(content: bytes, *, number: int) -> bytes:
-    """Return a page as PNG: 8 bits a channel, RGB, without row filters.
+    """Return a page as PNG.
 
     Raises:
         PageNotFound: There is no such page.
         UnreadableFile: The file or the page is damaged.
     """
     with _opened(content, number) as (page, _):
-        bitmap = page.render(scale=_scale(page), rev_byteorder=True, prefer_bgrx=False)
-        pixels = memoryview(bitmap.buffer).cast("B")
-        packer = zlib.compressobj(_ZLIB_LEVEL)
-        packed: list[bytes] = []
-        for start in range(0, bitmap.height * bitmap.stride, bitmap.stride):
-            packed.append(packer.compress(b"\0"))
-            packed.append(packer.compress(pixels[start : start + bitmap.width * _CHANNELS]))
-        header = struct.pack(">IIBBBBB", bitmap.width, bitmap.height, 8, 2, 0, 0, 0)
-    data = b"".join(packed) + packer.flush()
-    chunks = ((b"IHDR", header), (b"IDAT", data), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
-        for name, body in chunks
-    )
+        picture = page.render(scale=_scale(page), rev_byteorder=True, prefer_bgrx=False).to_pil()
+        png = io.BytesIO()
+        picture.save(png, "PNG", compress_level=_ZLIB_LEVEL)
+        return png.getvalue()
 
 
 def find(content: bytes, *, number: int, quote: str, before: str) -> PageLayout:
