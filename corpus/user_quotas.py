@@ -81,9 +81,7 @@ def check_quota(
     with acting_as(SYSTEM):
         documents = _documents_of(owner_id).stored()
         now, gone = _measure(documents), _measure(documents.filter(former))
-    _reject_excess(Usage(now["count"], settings.PKB_USER_MAX_DOCUMENTS), 1 - gone["count"])
-    size = Usage(now["size"], settings.PKB_USER_MAX_BYTES)
-    _reject_excess(size, size_bytes - gone["size"], are_bytes=True)
+    _reject_excess(now, documents=1 - gone["count"], size_bytes=size_bytes - gone["size"])
 
 
 def check_upload_quota(collection: Collection) -> None:
@@ -98,8 +96,7 @@ def check_upload_quota(collection: Collection) -> None:
         return
     with acting_as(SYSTEM):
         stored = _measure(_documents_of(collection.owner_id))
-    _reject_excess(Usage(stored["count"], settings.PKB_USER_MAX_DOCUMENTS), 1)
-    _reject_excess(Usage(stored["size"], settings.PKB_USER_MAX_BYTES), 1, are_bytes=True)
+    _reject_excess(stored, documents=1, size_bytes=1)
 
 
 def check_job_quota() -> None:
@@ -141,18 +138,20 @@ def _measure(documents: DocumentQuerySet) -> dict[str, int]:
     return dict(documents.aggregate(count=Count("pk"), size=Coalesce(Sum("size_bytes"), 0)))
 
 
-def _reject_excess(usage: Usage, more: int, *, are_bytes: bool = False) -> None:
-    if usage.bound is None or more <= 0 or usage.used + more <= usage.bound:
-        return
-    if are_bytes:
+def _reject_excess(stored: dict[str, int], *, documents: int, size_bytes: int) -> None:
+    """Reject more documents and bytes, unless they are none or within the quotas."""
+    max_count, max_bytes = settings.PKB_USER_MAX_DOCUMENTS, settings.PKB_USER_MAX_BYTES
+    if max_count is not None and documents > 0 and stored["count"] + documents > max_count:
+        raise NoRoomLeft(
+            f"The owner of this collection has {stored['count']:,} of the {max_count:,} documents"
+            f" that they may have. {_MORE}"
+        )
+    if max_bytes is not None and size_bytes > 0 and stored["size"] + size_bytes > max_bytes:
         used, added, bound = (
-            filesizeformat(count).replace("\xa0", " ") for count in (usage.used, more, usage.bound)
+            filesizeformat(count).replace("\xa0", " ")
+            for count in (stored["size"], size_bytes, max_bytes)
         )
         raise NoRoomLeft(
             f"The owner of this collection has {used} of the {bound} of documents that they may"
             f" have; this would be {added} more. {_MORE}"
         )
-    raise NoRoomLeft(
-        f"The owner of this collection has {usage.used:,} of the {usage.bound:,} documents that"
-        f" they may have. {_MORE}"
-    )

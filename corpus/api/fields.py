@@ -72,16 +72,11 @@ class UncheckedCharField(StrictCharField):
         self.validators = []
 
 
-class CollectionNameField(serializers.RegexField):
+class CollectionNameField(StrictCharField, serializers.RegexField):
     pattern = NAME_PATTERN
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(self.pattern, trim_whitespace=False, **kwargs)
-
-    def to_internal_value(self, data: Any) -> str:
-        if not isinstance(data, str):
-            self.fail("invalid")
-        return super().to_internal_value(data)
+        super().__init__(regex=self.pattern, trim_whitespace=False, **kwargs)
 
 
 class QualifiedNameField(CollectionNameField):

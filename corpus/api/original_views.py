@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
+from django.utils.cache import get_conditional_response
 from django.utils.http import content_disposition_header
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
@@ -118,10 +119,8 @@ def find_row(document_id: UUID) -> Document:
 def _send(
     request: Request, content: Callable[[], bytes], *, content_type: str, tag: str
 ) -> HttpResponse:
-    if request.headers.get("If-None-Match") == tag:
-        reply = HttpResponse(status=304)
-    else:
-        reply = HttpResponse(content(), content_type=content_type)
+    reply = get_conditional_response(request._request, etag=tag)
+    reply = reply or HttpResponse(content(), content_type=content_type)
     reply["Content-Security-Policy"] = POLICY
     reply["X-Content-Type-Options"] = "nosniff"
     # Revalidated each time by the tag, because the document may be deleted.

@@ -135,26 +135,21 @@ def check_standby(needed: Position) -> StandbyState:
     ends = monotonic() + settings.PKB_REPLICA_WAIT_MS / 1000
     try:
         while True:
-            state = _read_state(needed)
-            if state.reason is not Reason.BEHIND or monotonic() >= ends:
-                return state
+            with connections[REPLICA].cursor() as cursor:
+                cursor.execute(_STANDING, needed)
+                *is_right, behind_bytes, behind = cursor.fetchone()
+            for reason, holds in zip(_WRONG, is_right, strict=True):
+                if not holds:
+                    return StandbyState(reason)
+            if behind_bytes is not None and behind_bytes <= 0:
+                return StandbyState(None, behind_bytes=0, behind=timedelta(0))
+            if monotonic() >= ends:
+                # The last commit may be newer than the position.
+                newest = None if behind is None else max(behind, timedelta(0))
+                return StandbyState(Reason.BEHIND, behind_bytes=behind_bytes, behind=newest)
             sleep(POLL_S)
     except (DatabaseError, InterfaceError) as exc:
         return StandbyState(classify_error(exc), str(exc))
-
-
-def _read_state(needed: Position) -> StandbyState:
-    with connections[REPLICA].cursor() as cursor:
-        cursor.execute(_STANDING, needed)
-        *is_right, behind_bytes, behind = cursor.fetchone()
-    for reason, holds in zip(_WRONG, is_right, strict=True):
-        if not holds:
-            return StandbyState(reason)
-    if behind_bytes is not None and behind_bytes <= 0:
-        return StandbyState(None, behind_bytes=0, behind=timedelta(0))
-    # The last commit may be newer than the position.
-    newest = None if behind is None else max(behind, timedelta(0))
-    return StandbyState(Reason.BEHIND, behind_bytes=behind_bytes, behind=newest)
 
 
 def classify_error(error: Exception) -> Reason:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy import ndarray
     from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
 
-PRELOAD = ("pypdfium2", "pypdfium2.raw")
+PRELOAD = ("pypdfium2", "pypdfium2.raw", "PIL.Image")
 
 # A damaged file may claim any number of pages and of outline entries, or loop.
 _MAX_PAGES = 20_000

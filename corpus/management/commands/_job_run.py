@@ -5,10 +5,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
+from threading import Event
 from time import sleep
 from types import FrameType
-from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError
@@ -24,95 +24,72 @@ from corpus.models import Job, JobItem
 POLL_S = 0.2
 
 
-class Interruption(AbstractContextManager["Interruption"]):
-    """Turns the first Ctrl-C into a stop after the current file; the second exits at once."""
+@contextmanager
+def stop_on_interrupt() -> Iterator[Event]:
+    """Yield an event that the first Ctrl-C sets, to stop after a file; the second exits at once."""
+    stop, before = Event(), signal.getsignal(signal.SIGINT)
 
-    def __init__(self) -> None:
-        self._was_asked = False
-        self._before: Any = None
-
-    def __enter__(self) -> "Interruption":
-        self._before = signal.signal(signal.SIGINT, self._ask)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        signal.signal(signal.SIGINT, self._before)
-
-    def is_set(self) -> bool:
-        return self._was_asked
-
-    def _ask(self, number: int, frame: FrameType | None) -> None:
-        self._was_asked = True
-        signal.signal(signal.SIGINT, self._before)
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        stop.set()
+        signal.signal(signal.SIGINT, before)
         sys.stderr.write("\nStopping after the current file. Press Ctrl-C again to stop now.\n")
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def run_job_here(
     job: Job, *, workers: int, report: Report, should_stop: Callable[[], bool]
 ) -> None:
     """Run a job to its end in this process, or in ``workers`` child processes."""
+    shown: set[int] = set()
+
+    def show(items: Iterator[JobItem]) -> None:
+        for item in items:
+            shown.add(item.pk)
+            document_id = str(item.document_id or "")
+            counts = item.chunk_count, item.encoded_count
+            result = ItemResult(Outcome(item.outcome), document_id, *counts, item.reason)
+            report.add(item.path, result)
+
     with job_lock(job.pk):
         if begin_job(job.pk, should_stop=should_stop) is not None:
-            seen = ItemTracker(job)
             # The number of pages of a site grows during the sync.
             if job.kind != Job.Kind.CRAWL:
                 waiting = job.items.pending().values_list("path", flat=True)
                 report.expect(waiting, file_count=job.items.count())
-            for item in seen.new_items():
-                report.add(item.path, _result(item))
-            ended = (
-                run_items(job, should_stop=should_stop, on_begin=report.at_work)
-                if workers == 1
-                else run_in_processes(job, workers, should_stop, on_begin=report.at_work)
-            )
-            for item in ended:
-                seen.add(item)
-                report.add(item.path, _result(item))
+            show(_ended_items(job, shown))
+            show(run_workers(job, workers, should_stop, on_begin=report.at_work))
             if not finish_job(job):
                 cancel_job(job.pk)
-            for item in seen.new_items():
-                report.add(item.path, _result(item))
+            show(_ended_items(job, shown))
     job.refresh_from_db()
     report.skip(job.skipped)
 
 
-class ItemTracker:
-    """Finds finished items of a job that were not shown yet."""
-
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self._ids: set[int] = set()
-
-    def add(self, item: JobItem) -> None:
-        self._ids.add(item.pk)
-
-    def new_items(self) -> list[JobItem]:
-        ended = self._job.items.exclude(status=JobItem.Status.PENDING)
-        items = [item for item in ended.order_by("ended_at", "pk") if item.pk not in self._ids]
-        self._ids.update(item.pk for item in items)
-        return items
+def _ended_items(job: Job, shown: set[int]) -> Iterator[JobItem]:
+    """Yield the ended items that are not in ``shown``, and add them to it."""
+    for item in job.items.exclude(status=JobItem.Status.PENDING).order_by("ended_at", "pk"):
+        if item.pk not in shown:
+            shown.add(item.pk)
+            yield item
 
 
-def _result(item: JobItem) -> ItemResult:
-    return ItemResult(
-        Outcome(item.outcome),
-        str(item.document_id or ""),
-        item.chunk_count,
-        item.encoded_count,
-        item.reason,
-    )
-
-
-def run_in_processes(
+def run_workers(
     job: Job,
     count: int,
     should_stop: Callable[[], bool],
     *,
     on_begin: Callable[[JobItem], None] = lambda item: None,
 ) -> Iterator[JobItem]:
-    """Yield items when worker processes finish them; dead workers are replaced."""
-    seen = ItemTracker(job)
-    seen.new_items()
+    """Yield items when they end: run by this process, or by several, of which dead are replaced."""
+    if count == 1:
+        yield from run_items(job, should_stop=should_stop, on_begin=on_begin)
+        return
+    shown = {item.pk for item in _ended_items(job, set())}
     begun = -1
     while job.items.pending().exists() and not should_stop():
         attempts = job.items.aggregate(sum=Sum("attempts"))["sum"]
@@ -132,7 +109,7 @@ def run_in_processes(
         ]  # fmt: skip
         try:
             while any(process.poll() is None for process in processes) and not should_stop():
-                yield from seen.new_items()
+                yield from _ended_items(job, shown)
                 if at_work := job.items.at_work().first():
                     on_begin(at_work)
                 sleep(POLL_S)
@@ -141,4 +118,4 @@ def run_in_processes(
                 process.terminate()
             for process in processes:
                 process.wait()
-        yield from seen.new_items()
+        yield from _ended_items(job, shown)

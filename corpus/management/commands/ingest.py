@@ -21,7 +21,7 @@ from corpus.ingestion.submission import Attributes, Submission
 from corpus.ingestion.web_addresses import ingest_url
 from corpus.jobs.kinds.sync_job import start_sync
 from corpus.jobs.states import cancel_abandoned_jobs
-from corpus.management.commands._job_run import Interruption, run_job_here
+from corpus.management.commands._job_run import run_job_here, stop_on_interrupt
 from corpus.management.commands._report import Report, show_preview
 from corpus.management.commands._sites import add_site_arguments, read_limits, sync_site
 from corpus.models import DEFAULT_COLLECTION, Collection
@@ -120,7 +120,7 @@ class Command(BaseCommand):
                 "-", _ingested(partial(ingest_submission, submission, collection=collection))
             )
         cancel_abandoned_jobs()
-        with Interruption() as interruption:
+        with stop_on_interrupt() as interruption:
             for url in addresses:
                 if limits is None:
                     store = partial(ingest_url, url, collection=collection, attributes=attributes)
@@ -140,15 +140,12 @@ class Command(BaseCommand):
                 )
                 if not interruption.is_set():
                     report.add_errors(job)
-        self._end(report, interruption, allow_refused=options["allow_refused"])
-
-    def _end(self, report: Report, interruption: Interruption, *, allow_refused: bool) -> None:
         report.close()
         if interruption.is_set():
             again = shlex.join(["manage.py", *sys.argv[1:]])
             self.stderr.write(f"Stopped. Added documents are kept. To resume, run: {again}")
             raise SystemExit(130)
-        refused = 0 if allow_refused else report.counts[Outcome.REFUSED]
+        refused = 0 if options["allow_refused"] else report.counts[Outcome.REFUSED]
         if report.counts[Outcome.FAILED] + refused:
             raise SystemExit(1)
 

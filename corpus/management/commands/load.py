@@ -38,16 +38,6 @@ class Command(BaseCommand):
             raise CommandError(str(exc), returncode=2) from exc
         if not path.exists():
             raise CommandError(f"No such file: {path}", returncode=2)
-        try:
-            failed_count = self._write(path, output, collection, tags)
-        except OSError as exc:
-            raise CommandError(f"{output} cannot be written: {exc}", returncode=2) from exc
-        if failed_count:
-            raise SystemExit(1)
-
-    def _write(
-        self, path: Path, output: Path, collection: Collection, tags: tuple[str, ...]
-    ) -> int:
         header = Header(
             version=VERSION,
             collection=collection.qualified_name,
@@ -64,15 +54,19 @@ class Command(BaseCommand):
             tags=tags,
         )
         loaded = failed = chunk_count = 0
-        for entry in write_chunk_file(output, header=header, entries=entries):
-            if isinstance(entry, FailedEntry):
-                failed += 1
-                self.stderr.write(f"failed: {entry.path}: {entry.reason}")
-            else:
-                loaded += 1
-                chunk_count += len(entry.chunks)
+        try:
+            for entry in write_chunk_file(output, header=header, entries=entries):
+                if isinstance(entry, FailedEntry):
+                    failed += 1
+                    self.stderr.write(f"failed: {entry.path}: {entry.reason}")
+                else:
+                    loaded += 1
+                    chunk_count += len(entry.chunks)
+        except OSError as exc:
+            raise CommandError(f"{output} cannot be written: {exc}", returncode=2) from exc
         self.stdout.write(
             f"{loaded + failed} files: {loaded} loaded, {failed} failed; "
             f"{chunk_count} chunks in {output}"
         )
-        return failed
+        if failed:
+            raise SystemExit(1)

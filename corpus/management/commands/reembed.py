@@ -1,5 +1,4 @@
 import json
-from collections.abc import Callable, Iterable
 from time import sleep
 from typing import Any
 
@@ -8,8 +7,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from corpus.errors import PkbError
 from corpus.jobs.kinds.reembed_job import count_lacking, roll_back, start_reembed, switch_model
 from corpus.jobs.leases import job_lock
-from corpus.jobs.run import begin_job, finish_job, run_items
-from corpus.management.commands._job_run import Interruption, run_in_processes
+from corpus.jobs.run import begin_job, finish_job
+from corpus.management.commands._job_run import run_workers, stop_on_interrupt
 from corpus.management.commands._report import LINE_EVERY
 from corpus.models import DEFAULT_COLLECTION, Collection, Job
 
@@ -54,17 +53,14 @@ class Command(BaseCommand):
         try:
             if options["rollback"]:
                 self._roll_back(collection, options)
-            else:
-                self._build(collection, options)
+                return
+            model = options["model"]
+            self._finish(start_reembed(collection, model), options)
+            if options["switch"]:
+                switch_model(collection, model)
+            self._show(collection, model, options)
         except PkbError as exc:
             raise CommandError(str(exc) or exc.title, returncode=1) from exc
-
-    def _build(self, collection: Collection, options: dict[str, Any]) -> None:
-        model = options["model"]
-        self._finish(start_reembed(collection, model), options)
-        if options["switch"]:
-            switch_model(collection, model)
-        self._show(collection, model, options)
         if count_lacking(collection, model):
             raise SystemExit(1)
 
@@ -83,11 +79,15 @@ class Command(BaseCommand):
         if job is None:
             return
         unfinished = Job.objects.unfinished().filter(pk=job.pk)
-        with Interruption() as interruption:
+        with stop_on_interrupt() as interruption:
             while not interruption.is_set() and unfinished.exists():
                 with job_lock(job.pk) as is_mine:
                     if is_mine and begin_job(job.pk) is not None:
-                        self._run_items(job, options["workers"], interruption.is_set)
+                        items = run_workers(job, options["workers"], interruption.is_set)
+                        before = job.items.exclude(status="pending").count()
+                        for number, _ in enumerate(items, start=before + 1):
+                            if number % LINE_EVERY == 0:
+                                self.stderr.write(f"{number} of {job.total} documents")
                         finish_job(job)
                 if not interruption.is_set() and unfinished.exists():
                     # Another worker runs it, or a failed embedder is retried later.
@@ -100,17 +100,6 @@ class Command(BaseCommand):
             self.stderr.write(f"failed: {error.get('document_id', '')}: {error['reason']}")
         if job.status != Job.Status.SUCCEEDED:
             raise CommandError(f"The job {job.pk} is {job.status}.", returncode=1)
-
-    def _run_items(self, job: Job, workers: int, should_stop: Callable[[], bool]) -> None:
-        items: Iterable[Any] = (
-            run_items(job, should_stop=should_stop)
-            if workers == 1
-            else run_in_processes(job, workers, should_stop)
-        )
-        before = job.items.exclude(status="pending").count()
-        for number, _ in enumerate(items, start=before + 1):
-            if number % LINE_EVERY == 0:
-                self.stderr.write(f"{number} of {job.total} documents")
 
     def _show(self, collection: Collection, model: str, options: dict[str, Any]) -> None:
         collection.refresh_from_db()

@@ -9,7 +9,7 @@ from corpus.ingestion.source_mirror import SourceMirror
 from corpus.jobs.kinds.source_job import find_source, open_source
 from corpus.jobs.leases import job_lock
 from corpus.jobs.states import cancel_abandoned_jobs
-from corpus.management.commands._job_run import Interruption, run_job_here
+from corpus.management.commands._job_run import run_job_here, stop_on_interrupt
 from corpus.management.commands._report import Report, show_preview
 from corpus.watched.due_syncs import collection_of, sync_source
 
@@ -55,7 +55,7 @@ class Command(BaseCommand):
         cancel_abandoned_jobs()
         report = Report(self, as_json=options["json"], is_sync=True)
         job = sync_source(source.name, emptied=options["emptied"], background=False)
-        with Interruption() as interruption, job_lock(job.pk) as is_mine:
+        with stop_on_interrupt() as interruption, job_lock(job.pk) as is_mine:
             if not is_mine:
                 raise CommandError(f"A worker is already syncing it: job {job.pk}.", returncode=1)
             run_job_here(job, workers=1, report=report, should_stop=interruption.is_set)
