@@ -44,7 +44,7 @@ def read_usage(user_id: int | None) -> UserUsage | None:
     if not _has_quotas(user_id):
         return None
     with acting_as(SYSTEM):
-        stored = _measure(_documents_of(user_id).stored())
+        stored = _measure(Document.objects.stored().filter(collection__owner=user_id))
         job_count = Job.objects.unfinished().filter(made_by=user_id).count()
     return UserUsage(
         Usage(stored["size"], settings.PKB_USER_MAX_BYTES),
@@ -79,7 +79,7 @@ def check_quota(
     if replacing is not None:
         former = Q(pk=replacing.pk)
     with acting_as(SYSTEM):
-        documents = _documents_of(owner_id).stored()
+        documents = Document.objects.stored().filter(collection__owner=owner_id)
         now, gone = _measure(documents), _measure(documents.filter(former))
     _reject_excess(now, documents=1 - gone["count"], size_bytes=size_bytes - gone["size"])
 
@@ -95,7 +95,7 @@ def check_upload_quota(collection: Collection) -> None:
     if not _has_quotas(collection.owner_id):
         return
     with acting_as(SYSTEM):
-        stored = _measure(_documents_of(collection.owner_id))
+        stored = _measure(Document.objects.filter(collection__owner=collection.owner_id))
     _reject_excess(stored, documents=1, size_bytes=1)
 
 
@@ -128,10 +128,6 @@ def _has_quotas(user_id: int | None) -> bool:
         return False
     ordinary = get_user_model().objects.filter(is_staff=False, is_superuser=False)
     return ordinary.filter(pk=user_id).exists()
-
-
-def _documents_of(user_id: int | None) -> DocumentQuerySet:
-    return Document.objects.filter(collection__owner=user_id)
 
 
 def _measure(documents: DocumentQuerySet) -> dict[str, int]:

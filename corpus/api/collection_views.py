@@ -222,12 +222,8 @@ class CollectionView(APIView):
         return Response(status=204)
 
 
-def _collection_with_counts(name: str) -> Any:
-    return Collection.objects.with_counts().with_role().get_named(name)
-
-
 def _collection_response(name: str) -> Any:
-    return CollectionResponse(_collection_with_counts(name)).data
+    return CollectionResponse(Collection.objects.with_counts().with_role().get_named(name)).data
 
 
 @endpoint(GET=Endpoint("get_stats", tag="Documents", summary="Count documents and chunks"))
@@ -239,7 +235,7 @@ class StatsView(APIView):
     @extend_schema(parameters=[CollectionParams], responses={200: Stats})
     def get(self, request: Request) -> Response:
         values = read_input(CollectionParams, request.query_params)
-        collection = _collection_with_counts(values["collection"])
+        collection: Any = Collection.objects.with_counts().get_named(values["collection"])
         stats: dict[str, Any] = {
             "total_documents": collection.document_count,
             "total_chunks": collection.chunk_count,

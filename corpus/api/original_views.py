@@ -70,7 +70,7 @@ class OriginalView(APIView):
     )
     def get(self, request: Request, document_id: UUID) -> HttpResponse:
         values = read_input(OriginalParams, request.query_params)
-        document = find_row(document_id)
+        document = get_object_or_404(Document.objects.listed(), pk=document_id)
         content = read_original(document)
         shown = shown_type(document, content)
         is_download = values["download"] or shown == DOWNLOADED
@@ -98,7 +98,7 @@ class PageView(APIView):
 
     @extend_schema(responses={(200, PNG): OpenApiTypes.BINARY})
     def get(self, request: Request, document_id: UUID, number: int) -> HttpResponse:
-        document = find_row(document_id)
+        document = get_object_or_404(Document.objects.listed(), pk=document_id)
         content = read_original(document)
         if not has_pages(document):
             raise PageNotFound("Only PDFs and images have page images.")
@@ -110,10 +110,6 @@ class PageView(APIView):
             content_type=PNG,
             tag=tag,
         )
-
-
-def find_row(document_id: UUID) -> Document:
-    return get_object_or_404(Document.objects.listed(), pk=document_id)
 
 
 def _send(

@@ -16,7 +16,7 @@ from corpus.errors import BackendError, ModelNotReady
 from corpus.ingestion.vectors import complete_document
 from corpus.invariants import find_violations
 from corpus.jobs.kinds import job_kind, reembed_job
-from corpus.jobs.kinds.reembed_job import count_lacking, roll_back, start_reembed, switch_model
+from corpus.jobs.kinds.reembed_job import roll_back, start_reembed, switch_model
 from corpus.jobs.leases import MAX_ATTEMPTS, claim_item, register_runner
 from corpus.jobs.run import begin_job, run_job_slice
 from corpus.jobs.states import cancel_job, retry_job
@@ -141,9 +141,9 @@ def test_switch_catches_up_on_what_came_in_meanwhile(
 ) -> None:
     finish(start_reembed(notes, NEW))
     add(FERRY, title="M")
-    assert count_lacking(notes, NEW) == 1
+    assert notes.chunks.lacking_vectors(NEW).count() == 1
     switch_model(notes, NEW)
-    assert count_lacking(notes, NEW) == 0
+    assert notes.chunks.lacking_vectors(NEW).count() == 0
     assert search(api, "ferry goats letters") == ["M"]
     assert list(find_violations()) == []
 
@@ -190,7 +190,7 @@ def test_a_failed_job_is_taken_up_by_retry(
     assert set(notes.documents.values_list("status", flat=True)) == {"completed"}
     retry_job(job.pk)
     finish(job)
-    assert count_lacking(notes, NEW) == 0
+    assert notes.chunks.lacking_vectors(NEW).count() == 0
 
 
 def test_a_job_that_was_begun_is_gone_on_with(notes: Collection, encoded: list[str]) -> None:
@@ -215,7 +215,7 @@ def test_a_cancelled_job_leaves_what_it_brought(notes: Collection) -> None:
     turns = iter([False, True])
     run_job_slice(job.pk, is_slice_over=lambda: next(turns))
     cancel_job(job.pk)
-    assert 0 < count_lacking(notes, NEW) < count_chunks(notes)
+    assert 0 < notes.chunks.lacking_vectors(NEW).count() < count_chunks(notes)
     assert set(notes.documents.values_list("status", flat=True)) == {"completed"}
     assert run("--model", NEW, "--switch")[0] == 0
 
@@ -238,7 +238,7 @@ def test_what_is_replaced_meanwhile_has_its_new_vectors(notes: Collection, add: 
     finish(start_reembed(notes, NEW))
     add(BAKERY + " It has two ovens, and a cat.", source_uri="note:oven")
     switch_model(notes, NEW)
-    assert count_lacking(notes, NEW) == 0
+    assert notes.chunks.lacking_vectors(NEW).count() == 0
     assert list(find_violations()) == []
 
 

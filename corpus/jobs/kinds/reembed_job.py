@@ -72,11 +72,6 @@ def _embedder(model: str) -> Embedder:
     return embedder
 
 
-def count_lacking(collection: Collection, model: str) -> int:
-    """Return the number of chunks without a vector of the model."""
-    return collection.chunks.lacking_vectors(model).count()
-
-
 def switch_model(collection: Collection, model: str) -> None:
     """Switch the collection to ``model``, and keep the vectors of the previous model.
 
@@ -96,10 +91,8 @@ def switch_model(collection: Collection, model: str) -> None:
         if _switch_if_complete(collection.pk, model, dimension):
             _delete_unused_vectors(collection.pk)
             return
-    raise ModelNotReady(
-        f"{count_lacking(collection, model)} chunks of {collection.name!r} have no vector by "
-        f"{model!r} yet."
-    )
+    count = collection.chunks.lacking_vectors(model).count()
+    raise ModelNotReady(f"{count} chunks of {collection.name!r} have no vector by {model!r} yet.")
 
 
 @transaction.atomic

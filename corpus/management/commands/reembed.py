@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import PkbError
-from corpus.jobs.kinds.reembed_job import count_lacking, roll_back, start_reembed, switch_model
+from corpus.jobs.kinds.reembed_job import roll_back, start_reembed, switch_model
 from corpus.jobs.leases import job_lock
 from corpus.jobs.run import begin_job, finish_job
 from corpus.management.commands._job_run import run_workers, stop_on_interrupt
@@ -61,7 +61,7 @@ class Command(BaseCommand):
             self._show(collection, model, options)
         except PkbError as exc:
             raise CommandError(str(exc) or exc.title, returncode=1) from exc
-        if count_lacking(collection, model):
+        if collection.chunks.lacking_vectors(model).exists():
             raise SystemExit(1)
 
     def _roll_back(self, collection: Collection, options: dict[str, Any]) -> None:
@@ -108,7 +108,7 @@ class Command(BaseCommand):
             "embedding_model": collection.embedding_model,
             "previous_model": collection.previous_model,
             "model": model,
-            "lacking_count": count_lacking(collection, model),
+            "lacking_count": collection.chunks.lacking_vectors(model).count(),
         }
         if options["json"]:
             self.stdout.write(json.dumps(result))
