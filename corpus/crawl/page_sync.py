@@ -279,17 +279,16 @@ def _store(
         before: The document of the page, if it has one.
     """
     known = KnownDocument.of(before) if before is not None else None
-    version = known.version if known else ""
-    if fetched is not None:
-        version = hash_of(fetched)
-    decision = decide(Entry(address, version), known)
-    if not decision.needs_content:
+    version, fingerprint = (known.version, known.fingerprint) if known else ("", "")
+    version = hash_of(fetched) if fetched else version
+    # A page is not chunked again if only the settings of its collection change.
+    decision = decide(Entry(address, version), known, fingerprint=fingerprint)
+    if fetched is None or not decision.needs_content:
         return decision.result
     try:
         stored = store_fetched(
             fetched,
             url=address,
-            before=before,
             collection=site.collection,
             attributes=Attributes(source=SOURCE, tags=tuple(site.tags)),
         )

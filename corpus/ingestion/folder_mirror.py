@@ -1,7 +1,7 @@
 """Keep the documents of a collection in sync with files and folders of the server."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -27,7 +27,6 @@ from corpus.ingestion.file_selection import Selection, count_kinds
 from corpus.ingestion.includes import read_with_includes
 from corpus.ingestion.mirror import ListedEntry, Mirror, StaleDocument
 from corpus.ingestion.outcomes import ItemResult, Outcome
-from corpus.ingestion.placeholders import new_placeholder, store_failure
 from corpus.ingestion.submission import Attributes, SubmittedFile
 from corpus.models import Collection, Document
 from corpus.models.document import DocumentQuerySet
@@ -116,23 +115,6 @@ class SyncOptions:
         return cls(**{**renamed, **lists})
 
 
-@dataclass(frozen=True, slots=True)
-class ListedFile(Entry):
-    """A file with its hash as version, or a file or folder that cannot be read.
-
-    Attributes:
-        has_document: Whether its failure is stored as a document.
-    """
-
-    path: Path = Path()
-    size_bytes: int = 0
-    has_document: bool = True
-
-    @property
-    def name(self) -> str:
-        return str(self.path)
-
-
 class FolderMirror(Mirror):
     """Files, each with its absolute path as ``source_uri``; the path is the entry's name."""
 
@@ -164,32 +146,28 @@ class FolderMirror(Mirror):
         while batch := [self._inspect(each) for each in islice(files, options.batch_size)]:
             listed = [each for each in batch if each is not None]
             written_count += len(batch) - len(listed)
-            rows = self._documents_at(*(each.uri for each in listed))
+            rows = self._documents_at(*(each.entry.uri for each in listed))
             known = {row.source_uri: KnownDocument.of(row) for row in rows}
-            yield [ListedEntry(each, known.get(each.uri)) for each in listed]
+            versions = (each.entry.version for each in listed if each.entry.uri not in known)
+            hashes = filter(None, versions)
+            twins = Document.objects.of_file(*hashes, collection_id=self._collection.pk)
+            stored_hashes = set(twins.values_list("file_hash", flat=True))
+            yield [
+                each._replace(
+                    known=known.get(each.entry.uri),
+                    # A file that moved, or is a copy, is not shown as another document.
+                    placeholder=None if each.entry.version in stored_hashes else each.placeholder,
+                )
+                for each in listed
+            ]
         self.skipped = count_kinds(skipped)
         if written_count:
             self.skipped[BEING_WRITTEN] = written_count
 
-    def show(self, decisions: Iterable[tuple[ListedEntry, Decision]]) -> None:
-        decisions = list(decisions)
-        new_hashes = [entry.version for (entry, known), _ in decisions if known is None]
-        twins = Document.objects.of_file(*new_hashes, collection_id=self.collection.pk)
-        stored_hashes = set(twins.values_list("file_hash", flat=True))
-        pending = []
-        for (entry, known), decision in decisions:
-            assert isinstance(entry, ListedFile)  # noqa: S101  (see ``list_entries``)
-            if decision.action == Action.FAIL:
-                if entry.has_document:
-                    self.store_failure(entry.path, decision.result.reason)
-            elif known is None and entry.version not in stored_hashes:
-                pending.append(self._new_placeholder(entry.path, size_bytes=entry.size_bytes))
-        Document.objects.bulk_create(pending, ignore_conflicts=True)
-
     def store_failure(self, path: Path, reason: str, **columns: str) -> None:
         """Store a failure with the file's document, unless its path cannot be stored."""
         if not rejection_reason(path):
-            store_failure(self._new_placeholder(path), reason, **columns)
+            self.mark_failed(self._new_placeholder(path), reason, **columns)
 
     def sync(self, name: str) -> ItemResult:
         path = Path(name)
@@ -241,7 +219,7 @@ class FolderMirror(Mirror):
         options = self._options
         for folder in options.named if options.mirror else []:
             root = options.allowed_root or folder
-            below = Document.objects.filter(collection=self.collection).below(folder.as_uri())
+            below = Document.objects.filter(collection=self._collection).below(folder.as_uri())
             rows = below.exclude(file_path="").values_list("pk", "source_uri", "file_path")
             for document_id, uri, file_path in list(rows):
                 path = Path(file_path)
@@ -256,7 +234,7 @@ class FolderMirror(Mirror):
 
     def find_twins(self, entry: Entry) -> Iterator[KnownDocument]:
         """Yield the documents at other paths that were read from the same bytes."""
-        same = Document.objects.of_file(entry.version, collection_id=self.collection.pk)
+        same = Document.objects.of_file(entry.version, collection_id=self._collection.pk)
         others = same.exclude(source_uri=entry.uri).exclude(file_path="")
         for document in others.order_by("created_at", "pk"):
             yield KnownDocument.of(document, is_gone=self.is_gone(document))
@@ -274,21 +252,24 @@ class FolderMirror(Mirror):
             # An unreadable file is still there.
             return is_folder(path, root=self._options.root_of(path))
 
-    def _inspect(self, file: FoundFile) -> ListedFile | None:
+    def _inspect(self, file: FoundFile) -> ListedEntry | None:
         """Read and hash a file; return None if it is still being written."""
         path = printable(file.path)
-        uri = path.as_uri()
-        if file.error is not None:
-            return ListedFile(uri, "", file.error, path, has_document=False)
+        version, error = "", None
+        placeholder = self._new_placeholder(path)
         try:
+            if file.error is not None:
+                raise file.error
             # Only the hash is returned: the bytes of a batch could fill the memory.
             content = self._read(file.path, quiet_s=self._options.quiet_s)
+            version, placeholder.size_bytes = content.file_hash, len(content.content)
         except FileStillChanging:
             return None
         except (PkbError, OSError) as exc:
-            has_document = not isinstance(exc, GONE) and not rejection_reason(file.path)
-            return ListedFile(uri, "", exc, path, has_document=has_document)
-        return ListedFile(uri, content.file_hash, None, path, len(content.content))
+            error = exc
+        is_shown = not (file.error or isinstance(error, GONE) or rejection_reason(file.path))
+        entry = Entry(path.as_uri(), version, error)
+        return ListedEntry(str(path), entry, None, placeholder if is_shown else None)
 
     def _read(self, path: Path, *, quiet_s: float = 0) -> FileContent:
         return read_with_includes(
@@ -306,7 +287,7 @@ class FolderMirror(Mirror):
             # A file that was rejected is tried again: syncs find the rejection when they list.
             known = replace(KnownDocument.of(row), rejection="") if row else None
             twins = self.find_twins(entry) if attempt < MAX_MOVE_ATTEMPTS else ()
-            decision = self.decide(ListedEntry(entry, known), twins)
+            decision = self.decide(ListedEntry(file.path.name, entry, known), twins)
             # If another process moved or deleted the document meanwhile, decide again.
             if not decision.is_move or (decision.known and self._move(decision.known, file)):
                 break
@@ -347,8 +328,13 @@ class FolderMirror(Mirror):
         at_path.update(status=Document.Status.COMPLETED)
 
     def _new_placeholder(self, path: Path, **columns: Any) -> Document:
-        return new_placeholder(
-            path, collection_id=self.collection.pk, source=self._label, **columns
+        """Return an unsaved document without a version, so that lists can show the file."""
+        return Document(
+            collection=self._collection,
+            source_uri=path.as_uri(),
+            file_path=str(path),
+            source=self._label,
+            **{"status": Document.Status.PENDING, **columns},
         )
 
 

@@ -5,7 +5,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from typing import ClassVar, NamedTuple
+from itertools import chain
+from typing import Any, ClassVar, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
@@ -30,10 +31,17 @@ def ingest_fingerprint(collection: Collection, *, tags: Sequence[str]) -> str:
 
 
 class ListedEntry(NamedTuple):
-    """A listed entry, with what is known of its document."""
+    """A listed entry, with what is known of its document.
 
+    Attributes:
+        name: Its path or URI, which jobs and previews show.
+        placeholder: An unsaved document, to show in lists that it is pending or has failed.
+    """
+
+    name: str
     entry: Entry
     known: KnownDocument | None
+    placeholder: Document | None = None
 
 
 class StaleDocument(NamedTuple):
@@ -69,7 +77,7 @@ class Mirror(ABC):
         force: bool = False,
         on_embedding: Callable[[], None] = lambda: None,
     ) -> None:
-        self.collection = collection
+        self._collection = collection
         self.skipped: dict[str, int] = {}
         self._label = label
         self._tags = tuple(tags)
@@ -106,13 +114,15 @@ class Mirror(ABC):
         """Yield other documents that are known to have the content of an entry."""
         return iter(())
 
-    def show(self, decisions: Iterable[tuple[ListedEntry, Decision]]) -> None:
-        """Store documents that show listed entries: pending, or failed with the reason."""
-        return
-
     def decide(self, listed: ListedEntry, twins: Iterable[KnownDocument] = ()) -> Decision:
         """Return what a sync does with an entry; without twins, as far as the listing shows it."""
-        return decide(*listed, fingerprint=self._fingerprint, twins=twins, force=self._force)
+        return decide(
+            listed.entry,
+            listed.known,
+            fingerprint=self._fingerprint,
+            twins=twins,
+            force=self._force,
+        )
 
     def preview(self) -> Iterator[tuple[str, ItemResult]]:
         """Yield the expected result of a sync for each entry, deletions last; write nothing.
@@ -134,9 +144,10 @@ class Mirror(ABC):
             for twin in self.find_twins(entry):
                 yield replace(twin, is_gone=twin.is_gone and twin.document_id not in moved_ids)
 
-        for entry, stored in (listed for batch in self.list_entries() for listed in batch):
-            known = known_by_uri.get(entry.uri, stored)
-            decision = self.decide(ListedEntry(entry, known), find_twins(entry))
+        for listed in chain.from_iterable(self.list_entries()):
+            name, entry, known, _ = listed
+            known = known_by_uri.get(entry.uri, known)
+            decision = self.decide(listed._replace(known=known), find_twins(entry))
             result = decision.result
             if decision.action in {Action.FAIL, Action.DUPLICATE}:
                 result = replace(result, document_id="")
@@ -144,15 +155,15 @@ class Mirror(ABC):
                 moved_ids.add(decision.known.document_id)
                 known_by_uri[decision.known.uri] = known
             elif decision.needs_content and self.version_is_hash:
-                added_by_hash[entry.version] = KnownDocument(f"of {entry.name}")
-            yield entry.name, result
+                added_by_hash[entry.version] = KnownDocument(f"of {name}")
+            yield name, result
         for stale in self.find_stale():
             if str(stale.document_id) not in moved_ids:
                 yield stale.name, ItemResult(Outcome.REMOVED, str(stale.document_id))
 
     def _documents_at(self, *uris: str) -> DocumentQuerySet:
         rows = Document.objects.select_related("collection")
-        return rows.filter(collection=self.collection, source_uri__in=uris)
+        return rows.filter(collection=self._collection, source_uri__in=uris)
 
     def _store(self, file: SubmittedFile, attributes: Attributes, **options: bool) -> ItemResult:
         """Ingest the content of an entry and replace its last version.
@@ -171,8 +182,8 @@ class Mirror(ABC):
         def ingest(replacing: Document | None) -> ItemResult:
             how = IngestOptions(replacing=replacing, on_embedding=self._on_embedding, **options)
             submission = Submission(file, attributes, how)
-            stored = ingest_submission(submission, collection=self.collection)
-            if stored.collection != self.collection.qualified_name:
+            stored = ingest_submission(submission, collection=self._collection)
+            if stored.collection != self._collection.qualified_name:
                 # Rules chose another one.
                 self._documents_at(attributes.source_uri).filter(content_sha256="").delete()
             return ItemResult.from_stored(stored)
@@ -192,6 +203,22 @@ class Mirror(ABC):
             if decision.action == Action.DUPLICATE:
                 return decision.result
             return replace(ingest(holder), outcome=decision.result.outcome)
+
+    def mark_failed(self, placeholder: Document, reason: str, **columns: Any) -> None:
+        """Mark the document with the placeholder's URI as failed; if there is none, save it.
+
+        An old version stays.
+
+        Args:
+            columns: Other values to set. ``file_hash`` and ``settings_sha256`` name the bytes and
+                settings that would fail again; without them, the failure may be temporary.
+        """
+        columns = {"file_hash": "", "settings_sha256": "", **columns}
+        columns |= {"status": Document.Status.FAILED, "error": reason}
+        if not self._documents_at(placeholder.source_uri).update(**columns):
+            for name, value in columns.items():
+                setattr(placeholder, name, value)
+            Document.objects.bulk_create([placeholder], ignore_conflicts=True)
 
     def _drop_duplicate(self, uri: str, holder_id: str) -> None:
         """Delete the document of an entry whose content another document has."""

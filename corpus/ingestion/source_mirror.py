@@ -24,7 +24,6 @@ from corpus.ingestion.file_scan import MAX_URI_CHARS, error_reason
 from corpus.ingestion.mirror import ListedEntry, Mirror, StaleDocument
 from corpus.ingestion.normal_form import clean_json
 from corpus.ingestion.outcomes import ItemResult
-from corpus.ingestion.placeholders import store_failure
 from corpus.ingestion.submission import Attributes, SubmittedFile, clean_attribute, valid_tags
 from corpus.models import Collection, Document
 from corpus.models.document import DocumentQuerySet
@@ -82,10 +81,6 @@ class OpenSource:
         self.entries = entries
         return entries
 
-    def close(self) -> None:
-        """Close its connections."""
-        self.source.close()
-
 
 class SourceMirror(Mirror):
     """Entries of a source, with their attachments as separate documents.
@@ -132,7 +127,7 @@ class SourceMirror(Mirror):
                 f" documents ({len(known)}) stay. If it was emptied on purpose: manage.py"
                 f" sync_source {self._label} --emptied"
             )
-        listed = [ListedEntry(entry, known.get(uri)) for uri, entry in entries.items()]
+        listed = [ListedEntry(uri, entry, known.get(uri)) for uri, entry in entries.items()]
         listed.sort(key=lambda each: each.known is None)
         for start in range(0, len(listed), BATCH_SIZE):
             yield listed[start : start + BATCH_SIZE]
@@ -161,8 +156,8 @@ class SourceMirror(Mirror):
             # A later sync tries the same version again.
             version = "" if isinstance(exc, NoRoomLeft) else version
             source_ref = {"source": self._label, "entry": name, "version": version}
-            store_failure(
-                Document(collection=self.collection, source_uri=name, source=self._label),
+            self.mark_failed(
+                Document(collection=self._collection, source_uri=name, source=self._label),
                 error_reason(exc),
                 settings_sha256=self._fingerprint,
                 metadata={**(known.metadata if known else {}), MIRROR: source_ref},
@@ -176,7 +171,7 @@ class SourceMirror(Mirror):
             listed: URIs of entries, by default of the last listing.
         """
         listed = self._opened.entries.keys() if listed is None else listed
-        rows = documents_of(self._label, collection_id=self.collection.pk)
+        rows = documents_of(self._label, collection_id=self._collection.pk)
         for pk, uri, metadata in rows.values_list("pk", "source_uri", "metadata"):
             if source_ref_of(metadata)["entry"] not in listed:
                 yield StaleDocument(pk, uri, uri)
@@ -193,7 +188,7 @@ class SourceMirror(Mirror):
         """
         known: dict[str, KnownDocument] = {}
         attachment_ids: dict[str, set[str]] = {}
-        for row in documents_of(self._label, collection_id=self.collection.pk).iterator():
+        for row in documents_of(self._label, collection_id=self._collection.pk).iterator():
             source_ref = source_ref_of(row.metadata)
             if source_ref["entry"] == row.source_uri:
                 known[row.source_uri] = KnownDocument.of(row, version=source_ref["version"])
@@ -238,7 +233,7 @@ class SourceMirror(Mirror):
                 media_type="",
             )
             result = self._store_part(uri, text, source_ref)
-        documents = documents_of(self._label, collection_id=self.collection.pk)
+        documents = documents_of(self._label, collection_id=self._collection.pk)
         of_entry = documents.filter(metadata__contains={MIRROR: {"entry": uri}})
         of_entry.exclude(source_uri__in=[uri, *content.attached_files]).delete()
         return result

@@ -45,13 +45,11 @@ def ingest_url(
         total_s=FETCH_TIMEOUT_S,
         **validators(before),
     )
+    if before and (fetched is None or hash_of(fetched) == before.file_hash):
+        raise DuplicateDocument(before.pk)
+    assert fetched is not None  # noqa: S101  (only a known URL is unmodified)
     return store_fetched(
-        fetched,
-        url=url,
-        before=before,
-        collection=collection,
-        attributes=attributes,
-        options=options,
+        fetched, url=url, collection=collection, attributes=attributes, options=options
     )
 
 
@@ -64,29 +62,24 @@ def find_by_url(url: str, *, collection: Collection) -> Document | None:
 
 
 def store_fetched(
-    fetched: FetchResult | None,
+    fetched: FetchResult,
     *,
     url: str,
-    before: Document | None,
     collection: Collection,
     attributes: Attributes,
     options: IngestOptions | None = None,
 ) -> StoredDocument:
-    """Ingest the response of a URL and replace ``before``; None means not modified.
+    """Ingest the response of a URL and replace its document.
 
     Raises:
-        DuplicateDocument, PkbError: As ``ingest_url``.
+        PkbError: As ``ingest_submission``.
     """
-    file_hash = hash_of(fetched) if fetched else ""
-    if before and (fetched is None or file_hash == before.file_hash):
-        raise DuplicateDocument(before.pk)
-    assert fetched is not None  # noqa: S101  (only a known URL is unmodified)
     # The file name of a web page says nothing about its type.
     name = "" if is_page(fetched) else unquote(PurePosixPath(urlsplit(fetched.url).path).name)
     attributes = replace(
         attributes,
         source_uri=url,
-        file_hash=file_hash,
+        file_hash=hash_of(fetched),
         metadata={**attributes.metadata, FETCHED: fetch_metadata(fetched)},
     )
     file = SubmittedFile(fetched.content, name, fetched.media_type)

@@ -24,11 +24,6 @@ class Entry:
     version: str
     error: PkbError | OSError | None = None
 
-    @property
-    def name(self) -> str:
-        """Return its name in jobs, once in the source."""
-        return self.uri
-
 
 @dataclass(frozen=True, slots=True)
 class EntryFile:

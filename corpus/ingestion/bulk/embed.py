@@ -2,14 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from corpus.embedders import Embedder, get_embedder
 from corpus.errors import DuplicateDocument
 from corpus.ingestion.bulk.chunk_files import DocumentEntry
 from corpus.ingestion.document_writer import DocumentWriter, Version, reject_duplicate
 from corpus.ingestion.outcomes import ItemResult, Outcome
-from corpus.ingestion.placeholders import drop_placeholder
 from corpus.ingestion.vectors import encode
 from corpus.models import Collection, Document
 
@@ -82,7 +80,8 @@ def _as_duplicate(
     entry: DocumentEntry, error: DuplicateDocument, collection: Collection
 ) -> ItemResult:
     """Return the result of an entry whose content another document has; drop its placeholder."""
-    drop_placeholder(Path(entry.file_path), collection=collection)
+    at_path = Document.objects.filter(collection=collection, source_uri=entry.source_uri)
+    at_path.filter(content_sha256="").delete()
     return ItemResult(Outcome.UNCHANGED, error.document_id, reason=str(error))
 
 

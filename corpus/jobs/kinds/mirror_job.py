@@ -60,26 +60,41 @@ class MirrorKind(JobKind):
 
     def finish(self, job: Job) -> None:
         for stale in self.find_stale_documents(job):
-            _delete_stale(job, stale)
+            # Unless it has another URI meanwhile.
+            rows = Document.objects.filter(pk=stale.document_id, source_uri=stale.source_uri)
+            with transaction.atomic():
+                deleted_count, _ = rows.delete()
+                if deleted_count:
+                    item = JobItem.of_file(stale.name, job=job)
+                    set_result(item, ItemResult(Outcome.REMOVED, str(stale.document_id)))
+                    item.save()
+                    own = Job.objects.filter(pk=job.pk)
+                    own.update(total=F("total") + 1, done=F("done") + 1)
 
 
 @transaction.atomic
 def _create_items(job: Job, mirror: Mirror, batch: Sequence[ListedEntry]) -> None:
     locked = Job.objects.select_for_update(no_key=True).get(pk=job.pk)
-    decisions = {listed.entry.name: (listed, mirror.decide(listed)) for listed in batch}
+    by_name = {listed.name: listed for listed in batch}
     # Already listed before an interruption.
-    for name in locked.items.filter(path__in=decisions).values_list("path", flat=True):
-        del decisions[name]
-    items = []
-    for name, (_, decision) in decisions.items():
+    for name in locked.items.filter(path__in=by_name).values_list("path", flat=True):
+        del by_name[name]
+    items, pending = [], []
+    for name, listed in by_name.items():
+        decision = mirror.decide(listed)
         item = JobItem.of_file(name, job=job)
         if not decision.needs_content:
             set_result(item, decision.result)
         items.append(item)
+        placeholder = listed.placeholder
+        if placeholder and decision.error:
+            mirror.mark_failed(placeholder, decision.result.reason)
+        elif placeholder and listed.known is None:
+            pending.append(placeholder)
     if not job.is_background:
         _copy_attempts(job, items)
     JobItem.objects.bulk_create(items)
-    mirror.show(decisions.values())
+    Document.objects.bulk_create(pending, ignore_conflicts=True)
     failed = [item for item in items if item.status == JobItem.Status.FAILED]
     for item in failed:
         locked.add_error(item.reason, item)
@@ -107,16 +122,3 @@ def _copy_attempts(job: Job, items: list[JobItem]) -> None:
     attempts = dict(begun.values_list("path", "attempts"))
     for item in items:
         item.attempts = attempts.get(item.path, 0)
-
-
-@transaction.atomic
-def _delete_stale(job: Job, stale: StaleDocument) -> None:
-    """Delete a document that still has its URI, and create an item for it."""
-    rows = Document.objects.filter(pk=stale.document_id, source_uri=stale.source_uri)
-    deleted, _ = rows.only("pk", "collection", "file_path", "source_uri").delete()
-    if not deleted:
-        return
-    item = JobItem.of_file(stale.name, job=job)
-    set_result(item, ItemResult(Outcome.REMOVED, str(stale.document_id)))
-    item.save()
-    Job.objects.filter(pk=job.pk).update(total=F("total") + 1, done=F("done") + 1)

@@ -162,4 +162,4 @@ def _open(job: Job) -> OpenSource:
 def _close(job_id: UUID) -> None:
     opened = _open_sources.pop(job_id, None)
     if opened is not None:
-        opened.close()
+        opened.source.close()

@@ -7,9 +7,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from corpus.errors import PkbError, UnreadableFile
 from corpus.ingestion.bulk.chunk_files import ChunkFile, read_chunk_file
 from corpus.ingestion.bulk.embed import SOURCE, store_entries
+from corpus.ingestion.folder_mirror import FolderMirror, SyncOptions
 from corpus.ingestion.mirror import ingest_fingerprint
 from corpus.ingestion.outcomes import Outcome
-from corpus.ingestion.placeholders import new_placeholder, store_failure
 from corpus.models import Collection
 
 DEFAULT_BATCH_SIZE = 32
@@ -64,12 +64,12 @@ class Command(BaseCommand):
             encoded_count += result.encoded_count
             if result.reason:
                 self.stderr.write(f"{result.outcome}: {entry.file_path}: {result.reason}")
+        mirror = FolderMirror(collection, SyncOptions(paths=(), source=SOURCE))
         for failed in chunk_file.failed:
             # Rows for files that could not be loaded; an earlier version stays.
             path, reason = Path(failed.path), failed.reason
             if path.is_absolute() and not path.is_dir():
-                placeholder = new_placeholder(path, collection_id=collection.pk, source=SOURCE)
-                store_failure(placeholder, reason)
+                mirror.store_failure(path, reason)
         shown = (Outcome.ADDED, Outcome.REPLACED, Outcome.UNCHANGED)
         parts = ", ".join(f"{counts[outcome]} {outcome}" for outcome in shown)
         self.stdout.write(

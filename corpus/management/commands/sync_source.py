@@ -44,7 +44,8 @@ class Command(BaseCommand):
             raise CommandError(message, returncode=2)
         if options["dry_run"]:
             try:
-                with closing(open_source(source)) as opened:
+                opened = open_source(source)
+                with closing(opened.source):
                     mirror = SourceMirror(
                         opened, collection_of(source), may_be_empty=options["emptied"]
                     )
