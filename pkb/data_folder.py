@@ -36,9 +36,9 @@ def read_secret_key(env: Env) -> str:
     Raises:
         SystemExit: The data folder cannot be written.
     """
-    if env.pkb_secret_key is not None:
-        return env.pkb_secret_key.get_secret_value()
-    path = env.pkb_data_dir / "secret_key"
+    if env.PKB_SECRET_KEY is not None:
+        return env.PKB_SECRET_KEY.get_secret_value()
+    path = env.PKB_DATA_DIR / "secret_key"
     try:
         if not path.exists():
             _write_once(path)

@@ -31,16 +31,16 @@ def read_databases(env: Env, data_dir: Path) -> tuple[dict[str, dict[str, Any]],
         SystemExit: DATABASE_URL or PKB_REPLICA_URL is not a PostgreSQL URL.
     """
     postgres_dir = None
-    if env.database_url is not None:
-        database = _parse_url(env.database_url, "DATABASE_URL")
-    elif env.postgres_host:
+    if env.DATABASE_URL is not None:
+        database = _parse_url(env.DATABASE_URL, "DATABASE_URL")
+    elif env.POSTGRES_HOST:
         database = {
             "ENGINE": "pkb.postgres.external",
-            "NAME": env.postgres_db,
-            "USER": env.postgres_user,
-            "PASSWORD": env.postgres_password.get_secret_value(),
-            "HOST": env.postgres_host,
-            "PORT": env.postgres_port,
+            "NAME": env.POSTGRES_DB,
+            "USER": env.POSTGRES_USER,
+            "PASSWORD": env.POSTGRES_PASSWORD.get_secret_value(),
+            "HOST": env.POSTGRES_HOST,
+            "PORT": env.POSTGRES_PORT,
         }
     else:
         postgres_dir = choose_postgres_dir(data_dir)
@@ -50,15 +50,15 @@ def read_databases(env: Env, data_dir: Path) -> tuple[dict[str, dict[str, Any]],
             "USER": APPLICATION,
             "OWNER": {"USER": OWNER},
         }
-    if env.postgres_owner and postgres_dir is None:
-        password = env.postgres_owner_password.get_secret_value()
-        database["OWNER"] = {"USER": env.postgres_owner, "PASSWORD": password}
+    if env.POSTGRES_OWNER and postgres_dir is None:
+        password = env.POSTGRES_OWNER_PASSWORD.get_secret_value()
+        database["OWNER"] = {"USER": env.POSTGRES_OWNER, "PASSWORD": password}
     database["OPTIONS"] = {**database.get("OPTIONS", {}), **_options(env)}
     # The pool checks each connection before use: a lost one must not fail a request.
     database["CONN_HEALTH_CHECKS"] = True
     databases = {"default": database}
-    if env.pkb_replica_url is not None:
-        databases[REPLICA] = replica_settings(database, env.pkb_replica_url)
+    if env.PKB_REPLICA_URL is not None:
+        databases[REPLICA] = replica_settings(database, env.PKB_REPLICA_URL)
     return databases, postgres_dir
 
 
@@ -118,11 +118,11 @@ def _options(env: Env) -> dict[str, Any]:
     # Pages are mostly in memory. With the default costs, a third of word searches would scan all
     # chunks of the collection instead of the full-text index (docs/decisions/0013).
     search = (
-        f"-c hnsw.ef_search={env.pkb_hnsw_ef_search}"
+        f"-c hnsw.ef_search={env.PKB_HNSW_EF_SEARCH}"
         " -c hnsw.iterative_scan=relaxed_order -c jit=off"
         " -c seq_page_cost=0.3 -c random_page_cost=0.33"
     )
-    pool = {"min_size": 0, "max_size": env.pkb_db_pool_size, "timeout": 10, "max_idle": 60}
+    pool = {"min_size": 0, "max_size": env.PKB_DB_POOL_SIZE, "timeout": 10, "max_idle": 60}
     return {"options": search, "pool": pool}
 
 

@@ -37,8 +37,8 @@ def embedders(env: Env, *, cache_dir: Path) -> Catalogue:
                 "BACKEND": "corpus.embedders.sentence_transformer.SentenceTransformerEmbedder",
                 "OPTIONS": {
                     "model": model,
-                    "batch_size": env.embedding_batch_size,
-                    "threads": env.pkb_model_threads,
+                    "batch_size": env.EMBEDDING_BATCH_SIZE,
+                    "threads": env.PKB_MODEL_THREADS,
                 },
             }
             catalogue.setdefault(model, entry)
@@ -48,10 +48,10 @@ def embedders(env: Env, *, cache_dir: Path) -> Catalogue:
                 "BACKEND": "corpus.embedders.openai_api.OpenAIEmbedder",
                 "OPTIONS": {
                     **match.groupdict(),
-                    "api_base": env.pkb_embedding_api_base,
-                    "api_key": env.pkb_embedding_api_key,
-                    "max_tokens": env.pkb_embedding_max_tokens,
-                    "timeout_s": env.pkb_model_timeout_s,
+                    "api_base": env.PKB_EMBEDDING_API_BASE,
+                    "api_key": env.PKB_EMBEDDING_API_KEY,
+                    "max_tokens": env.PKB_EMBEDDING_MAX_TOKENS,
+                    "timeout_s": env.PKB_MODEL_TIMEOUT_S,
                 },
             }
     return catalogue
@@ -61,8 +61,8 @@ def _packaged_embedders(env: Env, cache_dir: Path) -> Catalogue:
     minilm, bge = "all-MiniLM-L6-v2", "bge-small-en-v1.5"
     shared = {
         "cache_dir": str(cache_dir),
-        "batch_size": env.embedding_batch_size,
-        "threads": env.pkb_model_threads,
+        "batch_size": env.EMBEDDING_BATCH_SIZE,
+        "threads": env.PKB_MODEL_THREADS,
     }
 
     def onnx(model: str, **options: Any) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def _packaged_embedders(env: Env, cache_dir: Path) -> Catalogue:
 
 def rerankers(env: Env) -> Catalogue:
     """Return the rerankers."""
-    threads = {"threads": env.pkb_model_threads}
+    threads = {"threads": env.PKB_MODEL_THREADS}
     return {
         CROSS_ENCODER: {
             "BACKEND": "qa.search.rerankers.cross_encoder_reranker.CrossEncoderReranker",
@@ -97,7 +97,7 @@ def rerankers(env: Env) -> Catalogue:
             "BACKEND": "qa.search.rerankers.late_interaction_reranker.LateInteractionReranker",
             "OPTIONS": {
                 "model": LATE_INTERACTION,
-                "keeps_vectors": env.pkb_token_vectors != "off",  # noqa: S105 (no secret)
+                "keeps_vectors": env.PKB_TOKEN_VECTORS != "off",  # noqa: S105 (no secret)
                 **threads,
             },
         },
@@ -105,9 +105,9 @@ def rerankers(env: Env) -> Catalogue:
             "BACKEND": "qa.search.rerankers.cohere_api.CohereReranker",
             "PATTERN": r"cohere/(?P<model>.+)",
             "OPTIONS": {
-                "api_base": env.pkb_reranker_api_base,
-                "api_key": env.pkb_reranker_api_key,
-                "timeout_s": env.pkb_model_timeout_s,
+                "api_base": env.PKB_RERANKER_API_BASE,
+                "api_key": env.PKB_RERANKER_API_KEY,
+                "timeout_s": env.PKB_MODEL_TIMEOUT_S,
             },
         },
         "none": {"BACKEND": "qa.search.rerankers.identity_reranker.IdentityReranker"},
@@ -116,14 +116,14 @@ def rerankers(env: Env) -> Catalogue:
 
 def token_embedders(env: Env) -> Catalogue:
     """Return the models that compute token vectors for the reranker of the same name."""
-    options = {"model": LATE_INTERACTION, "threads": env.pkb_model_threads}
+    options = {"model": LATE_INTERACTION, "threads": env.PKB_MODEL_THREADS}
     backend = "corpus.embedders.colbert.TokenEmbedder"
     return {LATE_INTERACTION: {"BACKEND": backend, "OPTIONS": options}}
 
 
 def readers(env: Env, *, cache_dir: Path) -> Catalogue:
     """Return the readers; merged graphs are stored in ``cache_dir``."""
-    shared = {"model": CROSS_ENCODER, "cache_dir": str(cache_dir), "threads": env.pkb_model_threads}
+    shared = {"model": CROSS_ENCODER, "cache_dir": str(cache_dir), "threads": env.PKB_MODEL_THREADS}
     backend = "qa.readers.cross_encoder_reader.CrossEncoderReader"
     own = str(BASE_DIR / "qa" / "readers" / f"{READER}.safetensors")
     return {
@@ -142,21 +142,21 @@ def answerers(env: Env, *, programs_dir: Path) -> Catalogue:
     catalogue: Catalogue = {
         "extractive": {
             "BACKEND": "qa.answerers.extractive.ExtractiveAnswerer",
-            "OPTIONS": {"max_words": env.pkb_answer_words},
+            "OPTIONS": {"max_words": env.PKB_ANSWER_WORDS},
         }
     }
-    if env.pkb_lm:
+    if env.PKB_LM:
         catalogue["default"] = {
             "BACKEND": "qa.answerers.lm_answerer.LMAnswerer",
             "OPTIONS": {
-                "model": env.pkb_lm,
-                "api_base": env.pkb_lm_api_base,
-                "api_key": env.pkb_lm_api_key,
-                "timeout_s": env.pkb_lm_timeout_s,
-                "pause_s": env.pkb_lm_pause_s,
-                "max_tokens": env.pkb_lm_max_tokens,
-                "passage_tokens": env.pkb_lm_passage_tokens,
-                "program": env.pkb_lm_program,
+                "model": env.PKB_LM,
+                "api_base": env.PKB_LM_API_BASE,
+                "api_key": env.PKB_LM_API_KEY,
+                "timeout_s": env.PKB_LM_TIMEOUT_S,
+                "pause_s": env.PKB_LM_PAUSE_S,
+                "max_tokens": env.PKB_LM_MAX_TOKENS,
+                "passage_tokens": env.PKB_LM_PASSAGE_TOKENS,
+                "program": env.PKB_LM_PROGRAM,
                 "programs": programs_dir,
             },
         }

@@ -19,19 +19,31 @@ from pkb.model_catalogue import (
 )
 
 # Read once, when the process starts: a trial cannot change them.
-_FIXED = frozenset({*ServerEnv.model_fields, "pkb_hnsw_ef_search"})
+_FIXED = frozenset({*ServerEnv.model_fields, "PKB_HNSW_EF_SEARCH"})
 
 
 def product_settings(env: Env, data_dir: Path) -> dict[str, Any]:
     """Return the settings of pkb by their Django names.
 
-    Each field of ``env`` is a setting of the same name in capitals, with the prefix ``PKB_``. Those
-    below have another name or form.
+    Each field of ``env`` that begins with ``PKB_`` is a setting of the same name, unless it has
+    another form below.
     """
-    model_dir = env.pkb_model_dir or data_dir / "models"
+    model_dir = env.PKB_MODEL_DIR or data_dir / "models"
     programs_dir = data_dir / "programs"
     return {
-        **{f"PKB_{name.removeprefix('pkb_').upper()}": value for name, value in env},
+        **{name: value for name, value in env if name.startswith("PKB_")},
+        "PKB_CHUNK_SIZE": env.CHUNK_SIZE,
+        "PKB_CHUNK_OVERLAP": env.CHUNK_OVERLAP,
+        "PKB_CHUNK_OVERLAP_SENTENCES": env.CHUNK_OVERLAP_SENTENCES,
+        "PKB_MIN_INPUT_CHARS": env.MIN_INPUT_CHARS,
+        "PKB_MAX_INPUT_CHARS": env.MAX_INPUT_CHARS,
+        "PKB_MAX_FILE_CHARS": env.MAX_FILE_CHARS,
+        "PKB_MAX_FILE_BYTES": env.MAX_FILE_BYTES,
+        "PKB_MAX_BODY_BYTES": env.MAX_BODY_BYTES,
+        "PKB_RETRIEVAL_K": env.RETRIEVAL_K,
+        "PKB_FUSION_ALPHA": env.FUSION_ALPHA,
+        "PKB_RERANKER_MODEL": env.RERANKER_MODEL,
+        "PKB_EMBEDDING_DIM": env.EMBEDDING_DIM,
         "PKB_EMBEDDERS": embedders(env, cache_dir=model_dir),
         "PKB_EMBEDDING_MODEL": env.embedding_model_name,
         "PKB_EMBEDDING_MODELS": env.extra_embedding_models,
@@ -40,33 +52,35 @@ def product_settings(env: Env, data_dir: Path) -> dict[str, Any]:
         # Judges whether one sentence supports another; its thresholds are valid only for this one.
         "PKB_JUDGE_MODEL": CROSS_ENCODER,
         "PKB_READERS": readers(env, cache_dir=model_dir),
-        "PKB_READER_MODEL": env.pkb_reader,
+        "PKB_READER_MODEL": env.PKB_READER,
         "PKB_PROGRAMS_DIR": programs_dir,
         "PKB_ANSWERERS": answerers(env, programs_dir=programs_dir),
         # File with the address of the last `serve`, for other processes.
         "PKB_SERVED_AT": data_dir / "served-at",
         "PKB_EVALUATIONS_DIR": data_dir / "evaluations",
         "PKB_INGEST_ROOTS": [
-            Path(root).resolve() for root in env.pkb_ingest_roots.split(":") if root
+            Path(root).resolve() for root in env.PKB_INGEST_ROOTS.split(":") if root
         ],
-        "PKB_FETCH_HOSTS": {host.lower() for host in split_names(env.pkb_fetch_hosts)},
-        "PKB_WATCH": parse_watched_folders(env.pkb_watch),
+        "PKB_FETCH_HOSTS": {host.lower() for host in split_names(env.PKB_FETCH_HOSTS)},
+        "PKB_WATCH": parse_watched_folders(env.PKB_WATCH),
         "PKB_SOURCES": env.sources,
         "PKB_MANAGE": BASE_DIR / "manage.py",
-        "PKB_BACKUP_DIR": env.pkb_backup_dir and env.pkb_backup_dir.resolve(),
-        "PKB_OTEL_ENDPOINT": env.otel_exporter_otlp_endpoint.rstrip("/"),
-        "PKB_OTEL_ENVIRONMENT": env.app_env,
-        "PKB_HOST": env.app_host,
-        "PKB_PORT": env.app_port,
-        "PKB_PUBLIC_URL": env.pkb_public_url.rstrip("/") or f"http://{env.app_host}:{env.app_port}",
-        "PKB_AUTH_REQUIRED": Exposure.of(env).requires_login(env.pkb_auth),
-        "PKB_OIDC_CLIENT_SECRET": env.pkb_oidc_client_secret.get_secret_value(),
-        "PKB_OIDC_NAME": env.pkb_oidc_name or urlsplit(env.pkb_oidc_issuer).netloc,
-        "PKB_API_KEY": env.pkb_api_key.get_secret_value(),
+        "PKB_BACKUP_DIR": env.PKB_BACKUP_DIR and env.PKB_BACKUP_DIR.resolve(),
+        "PKB_OTEL_SERVICE_NAME": env.OTEL_SERVICE_NAME,
+        "PKB_OTEL_EXPORTER": env.OTEL_EXPORTER,
+        "PKB_OTEL_ENDPOINT": env.OTEL_EXPORTER_OTLP_ENDPOINT.rstrip("/"),
+        "PKB_OTEL_ENVIRONMENT": env.APP_ENV,
+        "PKB_HOST": env.APP_HOST,
+        "PKB_PORT": env.APP_PORT,
+        "PKB_PUBLIC_URL": env.PKB_PUBLIC_URL.rstrip("/") or f"http://{env.APP_HOST}:{env.APP_PORT}",
+        "PKB_AUTH_REQUIRED": Exposure.of(env).requires_login(env.PKB_AUTH),
+        "PKB_OIDC_CLIENT_SECRET": env.PKB_OIDC_CLIENT_SECRET.get_secret_value(),
+        "PKB_OIDC_NAME": env.PKB_OIDC_NAME or urlsplit(env.PKB_OIDC_ISSUER).netloc,
+        "PKB_API_KEY": env.PKB_API_KEY.get_secret_value(),
         "PKB_SUPERUSER": {
-            "username": env.django_superuser_username,
-            "email": env.django_superuser_email,
-            "password": env.django_superuser_password.get_secret_value(),
+            "username": env.DJANGO_SUPERUSER_USERNAME,
+            "email": env.DJANGO_SUPERUSER_EMAIL,
+            "password": env.DJANGO_SUPERUSER_PASSWORD.get_secret_value(),
         },
     }
 
@@ -78,15 +92,14 @@ def settings_with(changes: dict[str, str]) -> dict[str, Any]:
         InvalidInput: A name is unknown, a value is out of bounds, or the setting cannot change
             while the process runs.
     """
-    values = {name.lower(): value for name, value in changes.items()}
     for name in changes:
-        if name.lower() not in Env.model_fields:
+        if name not in Env.model_fields:
             raise InvalidInput(f"Unknown setting {name} (see docs/reference/settings.md).")
-    if _FIXED & values.keys():
+    if _FIXED & changes.keys():
         raise InvalidInput(f"{', '.join(changes)}: cannot be changed for one run.")
     before = product_settings(read_env(), settings.DATA_DIR)
     try:
-        after = product_settings(read_env(**values), settings.DATA_DIR)
+        after = product_settings(read_env(**changes), settings.DATA_DIR)
     except SystemExit as exc:
         raise InvalidInput(str(exc)) from exc
     return {name: value for name, value in after.items() if value != before[name]}

@@ -34,10 +34,10 @@ if (_litellm := find_spec("litellm")) and _litellm.origin:
 
 VERSION = __version__
 DEBUG = False
-IS_DEV = env.app_env == "dev"
-DATA_DIR = create_data_folder(env.pkb_data_dir)
+IS_DEV = env.APP_ENV == "dev"
+DATA_DIR = create_data_folder(env.PKB_DATA_DIR)
 SECRET_KEY = read_secret_key(env)
-ALLOWED_HOSTS = split_names(env.allowed_hosts)
+ALLOWED_HOSTS = split_names(env.ALLOWED_HOSTS)
 ROOT_URLCONF = "pkb.urls"
 LOGIN_URL = "web:login"
 LOGIN_REDIRECT_URL = "web:ask"
@@ -167,13 +167,13 @@ PKB_INLINE_SCRIPT_POLICY = {
     "style-src": ["'self'", "'unsafe-inline'"],
     "font-src": ["'self'", "data:"],
 }
-SECURE_SSL_REDIRECT = env.pkb_https
+SECURE_SSL_REDIRECT = env.PKB_HTTPS
 # Prometheus on this machine does not send X-Forwarded-Proto.
 SECURE_REDIRECT_EXEMPT = [r"^health$", r"^ready$", r"^metrics$"]
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.pkb_https else None
-SECURE_HSTS_SECONDS = 365 * 24 * 3_600 if env.pkb_https else 0
-SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.pkb_https
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.pkb_https
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.PKB_HTTPS else None
+SECURE_HSTS_SECONDS = 365 * 24 * 3_600 if env.PKB_HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.PKB_HTTPS
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.PKB_HTTPS
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 _RULES = "django.contrib.auth.password_validation"
@@ -201,7 +201,7 @@ AXES_VERBOSE = False
 # Logging the user would read the session: every request with a cookie would need the database, even
 # /health.
 DJANGO_STRUCTLOG_USER_ID_FIELD = ""
-LOGGING = logging_config(level=env.log_level, json_lines=env.log_format == "json")
+LOGGING = logging_config(level=env.LOG_LEVEL, json_lines=env.LOG_FORMAT == "json")
 
 # pkb.http.admission limits all bodies.
 DATA_UPLOAD_MAX_MEMORY_SIZE = None

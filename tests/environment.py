@@ -8,7 +8,7 @@ from pkb.env import Env
 # How many threads each of several processes may have is for the caller to say.
 KEPT = {"PKB_MODEL_THREADS"}
 
-settings = {name.upper() for name in Env.model_fields} - KEPT
+settings = Env.model_fields.keys() - KEPT
 for name in list(os.environ):
     if name.upper() in settings or (name.upper().startswith("PKB_") and name not in KEPT):
         del os.environ[name]

@@ -36,8 +36,8 @@ class Exposure:
 
     @classmethod
     def of(cls, env: Env) -> Self:
-        hosts = split_names(env.allowed_hosts)
-        return cls(env.app_host, hosts, env.pkb_public_url, env.pkb_https, env.pkb_oidc_issuer)
+        hosts = split_names(env.ALLOWED_HOSTS)
+        return cls(env.APP_HOST, hosts, env.PKB_PUBLIC_URL, env.PKB_HTTPS, env.PKB_OIDC_ISSUER)
 
     def reasons(self) -> list[str]:
         """Return the settings that expose the service, as ``SETTING: value``."""

@@ -25,9 +25,9 @@ def provider(settings: Any) -> Iterator[ChatServer]:
     with chat_server(embed) as server:
         env = Env(
             _env_file=None,  # type: ignore[call-arg]
-            pkb_embedding_api_base=f"{server.root}/v1",
-            pkb_embedding_api_key=SecretStr(KEY),
-            pkb_embedding_models=NAMED,
+            PKB_EMBEDDING_API_BASE=f"{server.root}/v1",
+            PKB_EMBEDDING_API_KEY=SecretStr(KEY),
+            PKB_EMBEDDING_MODELS=NAMED,
         )
         settings.PKB_EMBEDDERS = embedders(env, cache_dir=Path("/nowhere"))
         yield server

@@ -200,7 +200,7 @@ def test_nginx_bothers_nobody_with_a_body_that_has_not_come(proxy: Proxy) -> Non
 
 def test_the_proxies_let_the_largest_file_through() -> None:
     mib = 2**20
-    largest = Env.model_fields["max_file_bytes"].default
+    largest = Env.model_fields["MAX_FILE_BYTES"].default
     bounds = [re.search(pattern, text) for pattern, text in (
         (r"client_max_body_size (\d+)m;", NGINX), (r"max_size (\d+)MiB", CADDY),
     )]  # fmt: skip
@@ -210,4 +210,4 @@ def test_the_proxies_let_the_largest_file_through() -> None:
 def test_a_silent_stream_outlives_the_patience_of_nginx() -> None:
     found = re.search(r"proxy_read_timeout (\d+)s;", NGINX)
     assert found is not None
-    assert int(found[1]) > 2 * Env.model_fields["pkb_chat_heartbeat_s"].default
+    assert int(found[1]) > 2 * Env.model_fields["PKB_CHAT_HEARTBEAT_S"].default

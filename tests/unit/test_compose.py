@@ -72,15 +72,15 @@ def test_the_copied_example_with_a_password_gives_settings_that_load(
     load: Any, tmp_path: Path, service: str
 ) -> None:
     env = load(service, with_password(EXAMPLE))
-    assert env.pkb_secret_key is None
-    assert len(read_secret_key(env.model_copy(update={"pkb_data_dir": tmp_path}))) > 40
+    assert env.PKB_SECRET_KEY is None
+    assert len(read_secret_key(env.model_copy(update={"PKB_DATA_DIR": tmp_path}))) > 40
     databases, postgres_dir = read_databases(env, tmp_path)
     default = databases["default"]
     assert postgres_dir is None
     assert (default["HOST"], default["USER"], default["NAME"]) == ("db", "pkb_app", "pkb")
     assert default["PASSWORD"] == "p@ss:w/rd"
     assert default["OWNER"] == {"USER": "pkb", "PASSWORD": "o:w/n"}
-    assert (env.app_env, env.app_port, env.pkb_public_url) == (
+    assert (env.APP_ENV, env.APP_PORT, env.PKB_PUBLIC_URL) == (
         "prod", 8000, "http://localhost:8000",
     )  # fmt: skip
 
@@ -101,12 +101,12 @@ def test_what_the_file_sets_reaches_the_service_and_the_worker(load: Any) -> Non
     )
     for service in ("web", "worker"):
         env = load(service, dotenv)
-        assert (env.pkb_lm, env.pkb_lm_api_key.get_secret_value()) == ("openai/m", "sk-1")
-        assert env.allowed_hosts == "localhost,127.0.0.1,kb.example.org"
-        assert env.retrieval_k == 7
+        assert (env.PKB_LM, env.PKB_LM_API_KEY.get_secret_value()) == ("openai/m", "sk-1")
+        assert env.ALLOWED_HOSTS == "localhost,127.0.0.1,kb.example.org"
+        assert env.RETRIEVAL_K == 7
         # Those of this machine mean nothing in the container.
-        assert (env.app_port, env.pkb_public_url) == (8000, "http://localhost:9000")
-        assert (str(env.pkb_data_dir), env.database_url) == ("/var/lib/pkb", None)
+        assert (env.APP_PORT, env.PKB_PUBLIC_URL) == (8000, "http://localhost:9000")
+        assert (str(env.PKB_DATA_DIR), env.DATABASE_URL) == ("/var/lib/pkb", None)
 
 
 def test_only_this_machine_reaches_the_port() -> None:
@@ -151,20 +151,20 @@ def test_each_offered_setting_is_known_and_shows_its_default(
 ) -> None:
     path = tmp_path / ".env"
     path.write_text(OFFERED)
-    offered = {name.lower() for name in dotenv_values(path)}
+    offered = set(dotenv_values(path))
     for name in offered:
-        monkeypatch.delenv(name.upper(), raising=False)
+        monkeypatch.delenv(name, raising=False)
     assert len(offered) > 40
     assert offered <= Env.model_fields.keys()
     env, default = Env(_env_file=path), Env(_env_file=None)  # type: ignore[call-arg]
     different = {name for name in offered if getattr(env, name) != getattr(default, name)}
-    assert different == {"pkb_data_dir"}
-    assert (ROOT / env.pkb_data_dir).resolve() == default.pkb_data_dir
+    assert different == {"PKB_DATA_DIR"}
+    assert (ROOT / env.PKB_DATA_DIR).resolve() == default.PKB_DATA_DIR
 
 
 def test_the_container_is_reached_by_its_health_check(load: Any) -> None:
     env = load("web", with_password(EXAMPLE) + "ALLOWED_HOSTS=kb.example.org\n")
     asked = re.search(r"urlopen\('http://([\d.]+):(\d+)/ready'", (ROOT / "Dockerfile").read_text())
     assert asked is not None
-    assert asked[1] in env.allowed_hosts.split(",")
-    assert int(asked[2]) == env.app_port
+    assert asked[1] in env.ALLOWED_HOSTS.split(",")
+    assert int(asked[2]) == env.APP_PORT

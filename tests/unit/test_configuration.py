@@ -178,7 +178,7 @@ def test_another_secret_of_any_setting_decides_nothing(settings: Any, tmp_path: 
     hashes = set()
     for said in ("tulip", "heron"):
         given = dict.fromkeys(secrets, f"postgresql://ida:{said}@h/notes")
-        named = {"embedding_model": EMBEDDER, "pkb_lm": "openai/m", "reranker_model": "cohere/r"}
+        named = {"EMBEDDING_MODEL": EMBEDDER, "PKB_LM": "openai/m", "RERANKER_MODEL": "cohere/r"}
         env = Env(_env_file=None, **given, **named)  # type: ignore[arg-type, call-arg]
         settings.PKB_EMBEDDERS = embedders(env, cache_dir=tmp_path)
         settings.PKB_RERANKERS = rerankers(env)

@@ -46,7 +46,7 @@ def test_a_folder_that_cannot_be_made_stops_the_start(tmp_path: Path) -> None:
 
 
 def test_the_key_is_the_owner_s(tmp_path: Path) -> None:
-    read_secret_key(Env(_env_file=None, pkb_data_dir=tmp_path))  # type: ignore[call-arg]
+    read_secret_key(Env(_env_file=None, PKB_DATA_DIR=tmp_path))  # type: ignore[call-arg]
     assert mode(tmp_path / "secret_key") == 0o600
 
 

@@ -16,7 +16,7 @@ from pkb.postgres.embedded.base import DatabaseWrapper
 
 def test_a_given_address_is_taken_apart(tmp_path: Path) -> None:
     env = Env(
-        database_url=SecretStr("postgresql://ida:s%40lt@db.example:5433/notes?sslmode=require")
+        DATABASE_URL=SecretStr("postgresql://ida:s%40lt@db.example:5433/notes?sslmode=require")
     )
     databases, postgres_dir = read_databases(env, tmp_path)
     default = databases["default"]
@@ -27,13 +27,13 @@ def test_a_given_address_is_taken_apart(tmp_path: Path) -> None:
 
 
 def test_a_given_host_is_used(tmp_path: Path) -> None:
-    databases, postgres_dir = read_databases(Env(postgres_host="db"), tmp_path)
+    databases, postgres_dir = read_databases(Env(POSTGRES_HOST="db"), tmp_path)
     assert postgres_dir is None
     assert databases["default"]["HOST"] == "db"
 
 
 def test_without_either_the_embedded_one_is_used(tmp_path: Path) -> None:
-    databases, postgres_dir = read_databases(Env(database_url=None, postgres_host=""), tmp_path)
+    databases, postgres_dir = read_databases(Env(DATABASE_URL=None, POSTGRES_HOST=""), tmp_path)
     assert postgres_dir is not None
     assert databases["default"]["ENGINE"] == "pkb.postgres.embedded"
 
@@ -51,13 +51,13 @@ def test_files_are_where_the_server_may_go(tmp_path: Path) -> None:
 @pytest.mark.parametrize("url", ["mysql://host/name", "postgresql://host", "nonsense"])
 def test_a_bad_address_stops_the_start(tmp_path: Path, url: str) -> None:
     with pytest.raises(SystemExit):
-        read_databases(Env(database_url=SecretStr(url)), tmp_path)
+        read_databases(Env(DATABASE_URL=SecretStr(url)), tmp_path)
 
 
 def test_requests_are_cut_short_and_other_work_is_not(tmp_path: Path, settings: Any) -> None:
     settings.PKB_STATEMENT_TIMEOUT_S = 1.5
     settings.PKB_LOCK_TIMEOUT_S = 2
-    databases, _ = read_databases(Env(postgres_host="db", pkb_db_pool_size=7), tmp_path)
+    databases, _ = read_databases(Env(POSTGRES_HOST="db", PKB_DB_POOL_SIZE=7), tmp_path)
     options = databases["default"]["OPTIONS"]
     assert "timeout" not in options["options"]
     assert options["pool"]["timeout"] > REQUEST_WAIT_S

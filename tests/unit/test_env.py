@@ -23,7 +23,7 @@ def read(**given: object) -> Env:
     ids=["none", "any", "two", "IPv6"],
 )
 def test_origins_are_read(given: str, origins: list[str]) -> None:
-    assert read(pkb_cors_origins=given).cors_origins == origins
+    assert read(PKB_CORS_ORIGINS=given).cors_origins == origins
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_origins_are_read(given: str, origins: list[str]) -> None:
 )
 def test_what_is_no_origin_stops_the_start(given: str) -> None:
     with pytest.raises(ValidationError, match="scheme, host and port"):
-        read(pkb_cors_origins=given)
+        read(PKB_CORS_ORIGINS=given)
 
 
 @pytest.mark.parametrize(
@@ -47,17 +47,17 @@ def test_what_is_no_origin_stops_the_start(given: str) -> None:
 def test_the_dimension_is_part_of_a_remote_model_s_name(
     model: str, dimension: int | None, full: str
 ) -> None:
-    env = read(embedding_model=model, embedding_dim=dimension)
+    env = read(EMBEDDING_MODEL=model, EMBEDDING_DIM=dimension)
     assert env.embedding_model_name == full
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"pkb_embedding_api_base": "api.example.org"},
-        {"pkb_reranker_api_base": "file:///etc"},
-        {"pkb_model_timeout_s": 0},
-        {"pkb_embedding_max_tokens": 1},
+        {"PKB_EMBEDDING_API_BASE": "api.example.org"},
+        {"PKB_RERANKER_API_BASE": "file:///etc"},
+        {"PKB_MODEL_TIMEOUT_S": 0},
+        {"PKB_EMBEDDING_MAX_TOKENS": 1},
     ],
     ids=["base", "scheme", "timeout", "tokens"],
 )
@@ -69,10 +69,10 @@ def test_bounds_hold(wrong: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        ({"pkb_oidc_issuer": "id.example.org"}, "pkb_oidc_issuer"),
-        ({"pkb_oidc_issuer": "https://id.example.org"}, "needed with PKB_OIDC_ISSUER"),
-        ({"pkb_oidc_scopes": "email"}, "pkb_oidc_scopes"),
-        ({"pkb_oidc_admin_group": "keepers"}, "needs PKB_OIDC_GROUPS_CLAIM"),
+        ({"PKB_OIDC_ISSUER": "id.example.org"}, "PKB_OIDC_ISSUER"),
+        ({"PKB_OIDC_ISSUER": "https://id.example.org"}, "needed with PKB_OIDC_ISSUER"),
+        ({"PKB_OIDC_SCOPES": "email"}, "PKB_OIDC_SCOPES"),
+        ({"PKB_OIDC_ADMIN_GROUP": "keepers"}, "needs PKB_OIDC_GROUPS_CLAIM"),
     ],
     ids=["address", "no client", "not openid", "no claim"],
 )
@@ -82,22 +82,22 @@ def test_what_a_login_provider_lacks_stops_the_start(wrong: dict[str, object], w
 
 
 def test_further_models_are_a_list() -> None:
-    assert read(pkb_embedding_models="a, /b/c,").extra_embedding_models == ["a", "/b/c"]
+    assert read(PKB_EMBEDDING_MODELS="a, /b/c,").extra_embedding_models == ["a", "/b/c"]
 
 
 @pytest.mark.parametrize("count", [-1, 5, 1.5, "some"], ids=str)
 def test_other_phrasings_are_none_to_four(count: object) -> None:
-    assert read().pkb_query_expansions == 0
-    assert read(pkb_query_expansions=4).pkb_query_expansions == 4
-    with pytest.raises(ValidationError, match="pkb_query_expansions"):
-        read(pkb_query_expansions=count)
+    assert read().PKB_QUERY_EXPANSIONS == 0
+    assert read(PKB_QUERY_EXPANSIONS=4).PKB_QUERY_EXPANSIONS == 4
+    with pytest.raises(ValidationError, match="PKB_QUERY_EXPANSIONS"):
+        read(PKB_QUERY_EXPANSIONS=count)
 
 
 @pytest.mark.parametrize("name", sorted(Env.model_fields))
 def test_an_empty_value_is_unset(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.delenv(name.upper(), raising=False)
+    monkeypatch.delenv(name, raising=False)
     default = getattr(read(), name)
-    monkeypatch.setenv(name.upper(), "")
+    monkeypatch.setenv(name, "")
     assert getattr(read(), name) == default
 
 
@@ -107,7 +107,7 @@ def test_an_empty_variable_goes_before_what_the_file_says(
     (tmp_path / ".env").write_text("PKB_LM=openai/m\nPKB_SECRET_KEY=\n")
     monkeypatch.setenv("PKB_LM", "")
     env = Env(_env_file=tmp_path / ".env")  # type: ignore[call-arg]
-    assert (env.pkb_lm, env.pkb_secret_key) == ("", None)
+    assert (env.PKB_LM, env.PKB_SECRET_KEY) == ("", None)
 
 
 @pytest.mark.parametrize(

@@ -23,22 +23,22 @@ def remote(**given: Any) -> dict[str, tuple[str, str | None]]:
 
 
 def test_a_key_alone_makes_no_model_known() -> None:
-    assert remote(pkb_embedding_api_key="sk-1") == {}
+    assert remote(PKB_EMBEDDING_API_KEY="sk-1") == {}
 
 
 @pytest.mark.parametrize(
     ("given", "known"),
     [
-        ({"embedding_model": SMALL}, {SMALL: ("text-embedding-3-small", None)}),
+        ({"EMBEDDING_MODEL": SMALL}, {SMALL: ("text-embedding-3-small", None)}),
         (
-            {"embedding_model": SMALL, "embedding_dim": 512},
+            {"EMBEDDING_MODEL": SMALL, "EMBEDDING_DIM": 512},
             {f"{SMALL}@512": ("text-embedding-3-small", "512")},
         ),
         (
-            {"pkb_embedding_models": "openai/org/m@768, all-mpnet-base-v2"},
+            {"PKB_EMBEDDING_MODELS": "openai/org/m@768, all-mpnet-base-v2"},
             {"openai/org/m@768": ("org/m", "768")},
         ),
-        ({"pkb_embedding_models": "openai/m, openai/m@0, openai/m@4001, openai/@8"}, {}),
+        ({"PKB_EMBEDDING_MODELS": "openai/m, openai/m@0, openai/m@4001, openai/@8"}, {}),
     ],
     ids=["of new collections", "shorter", "further", "no dimension"],
 )
@@ -49,6 +49,6 @@ def test_models_of_an_api_are_those_that_are_named(
 
 
 def test_no_pattern_stands_for_models_of_an_api() -> None:
-    found = catalogue(pkb_embedding_api_key="sk-1", pkb_embedding_models=f"{SMALL},openai/m@8")
+    found = catalogue(PKB_EMBEDDING_API_KEY="sk-1", PKB_EMBEDDING_MODELS=f"{SMALL},openai/m@8")
     patterns = {name for name, spec in found.items() if "PATTERN" in spec}
     assert patterns == {"hashing-<dimension>"}

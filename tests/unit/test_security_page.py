@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "explanation" / "security.md").read_text(encoding="utf-8")
 # What names a server, or a model that one runs.
 REACHES_OUT = re.compile(
-    r"_api_base|_fetch|_sources|_endpoint|_exporter|_issuer|_client_|database_url|postgres_host|_api_key"
+    r"_API_BASE|_FETCH|_SOURCES|_ENDPOINT|_EXPORTER|_ISSUER|_CLIENT_|DATABASE_URL|POSTGRES_HOST|_API_KEY"
 )
 # Settings of such a model that send nothing by themselves.
 DESCRIBING = {"EMBEDDING_DIM", "PKB_EMBEDDING_MAX_TOKENS"}
@@ -29,7 +29,7 @@ def section(title: str) -> str:
 def ways_out() -> Iterator[str]:
     for name, field in Env.model_fields.items():
         if REACHES_OUT.search(name) or REMOTE.search(field.description or ""):
-            yield name.upper()
+            yield name
 
 
 def test_every_test_that_is_named_exists() -> None:
@@ -40,7 +40,7 @@ def test_every_test_that_is_named_exists() -> None:
 
 def test_every_setting_that_is_named_exists() -> None:
     named = re.findall(r"`((?:PKB|APP|OTEL|POSTGRES|DATABASE|EMBEDDING|RERANKER)_[A-Z_]+)", PAGE)
-    assert [name for name in named if name.lower() not in Env.model_fields] == []
+    assert [name for name in named if name not in Env.model_fields] == []
 
 
 def test_every_setting_by_which_something_leaves_is_told() -> None:
@@ -72,9 +72,9 @@ def addresses(value: Any) -> Iterator[str]:
 
 def test_by_default_no_model_has_a_server(tmp_path: Path) -> None:
     env = Env(_env_file=None)  # type: ignore[call-arg]
-    reranker = rerankers(env)[env.reranker_model]
+    reranker = rerankers(env)[env.RERANKER_MODEL]
     chosen = [embedders(env, cache_dir=tmp_path), answerers(env, programs_dir=tmp_path), reranker]
     chosen.append(readers(env, cache_dir=tmp_path))
     assert [address for each in chosen for address in addresses(each)] == []
-    assert env.otel_exporter == "none"
-    assert (env.database_url, env.postgres_host) == (None, "")
+    assert env.OTEL_EXPORTER == "none"
+    assert (env.DATABASE_URL, env.POSTGRES_HOST) == (None, "")

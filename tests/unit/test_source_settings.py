@@ -78,4 +78,4 @@ def test_a_wrong_file_is_refused_without_telling_a_secret(
 
 def test_a_wrong_file_stops_the_start(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"nowhere\.yaml cannot be read"):
-        Env(pkb_sources=tmp_path / "nowhere.yaml")
+        Env(PKB_SOURCES=tmp_path / "nowhere.yaml")

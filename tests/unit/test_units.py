@@ -54,11 +54,11 @@ def test_a_unit_gives_commands_and_settings_that_there_are(name: str) -> None:
     assert set(commands) <= set(get_commands())
     lines = re.findall(r"(?m)^Environment=(.*)$", UNITS[name])
     given = dict(each.split("=") for line in lines for each in line.split())
-    known = {key: value for key, value in given.items() if key.lower() in Env.model_fields}
+    known = {key: value for key, value in given.items() if key in Env.model_fields}
     of_others = {"PYTHONUNBUFFERED", "MALLOC_ARENA_MAX", "MALLOC_TRIM_THRESHOLD_"}
     assert set(given) - set(known) <= of_others
-    read = Env(_env_file=None, **{key.lower(): value for key, value in known.items()})  # type: ignore[call-arg]
-    assert str(read.pkb_data_dir) == "/var/lib/pkb"
+    read = Env(_env_file=None, **known)  # type: ignore[call-arg]
+    assert str(read.PKB_DATA_DIR) == "/var/lib/pkb"
 
 
 def test_whatever_ends_is_started_again() -> None:

@@ -13,7 +13,7 @@ QUIET_S = 2.0
 
 
 def read(given: str) -> Env:
-    return Env(_env_file=None, pkb_watch=given)  # type: ignore[call-arg]
+    return Env(_env_file=None, PKB_WATCH=given)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def read(given: str) -> Env:
 def test_folders_are_read_with_their_collections(
     given: str, folders: list[tuple[str, str]]
 ) -> None:
-    assert parse_watched_folders(read(given).pkb_watch) == [
+    assert parse_watched_folders(read(given).PKB_WATCH) == [
         (Path(path), name) for path, name in folders
     ]
 

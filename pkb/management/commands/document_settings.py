@@ -41,7 +41,7 @@ def render_page() -> str:
     """Return the page of all settings, in the order of their definition."""
     settings: dict[str, Schema] = Env.model_json_schema()["properties"]
     rows = (
-        (f"`{name.upper()}`", _type_and_bounds(schema), _default(name), schema["description"])
+        (f"`{name}`", _type_and_bounds(schema), _default(name), schema["description"])
         for name, schema in settings.items()
     )
     return HEAD + "".join(f"| {' | '.join(row)} |\n" for row in rows)
