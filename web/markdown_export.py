@@ -20,7 +20,14 @@ def answer_as_markdown(turn: Turn, *, first: int = 1) -> str:
     """Return a question with its answer; its quotes are footnotes from number ``first`` on."""
     is_dated = bool(turn.disagreement)
     parts = [f"**{turn.answer.question}**"]
-    parts.append(_text_with_notes(turn, first) if turn.is_answer else turn.instead)
+    if turn.is_answer:
+        text, end = "", 0
+        for number, source in enumerate(turn.sources, start=first):
+            start, end = end, max(source.quote.answer_end, end)
+            text += f"{turn.answer.text[start:end]}[^{number}]"
+        parts.append(text + turn.answer.text[end:])
+    else:
+        parts.append(turn.instead)
     parts += [f"{UNANSWERED} {part}" for part in turn.answer.unanswered]
     if turn.disagreement:
         notes = (f"- {_note(source, is_dated=True)}" for source in turn.disagreement)
@@ -38,15 +45,6 @@ def answer_as_markdown(turn: Turn, *, first: int = 1) -> str:
             lines = (f"> {line}".rstrip() for line in source.quote.whole_text.split("\n"))
             parts.append("\n".join([f"{_place(source)}:", "", *lines]))
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _text_with_notes(turn: Turn, first: int) -> str:
-    """Return the answer's text, each cited part followed by the numbers of its notes."""
-    answer, text, end = turn.answer.text, "", 0
-    for number, source in enumerate(turn.sources, start=first):
-        start, end = end, max(source.quote.answer_end, end)
-        text += f"{answer[start:end]}[^{number}]"
-    return text + answer[end:]
 
 
 def _note(source: Source, *, is_dated: bool) -> str:

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from rest_framework.authentication import CSRFCheck
 
 from accounts.audit import record_action
@@ -22,6 +22,7 @@ from pkb.http.endpoint_lookup import LOGIN, METRICS, SAFE_METHODS, find_endpoint
 from pkb.http.exposure import is_local_request
 from pkb.http.problems import MEDIA_TYPE, problem_of
 from qa.api.openai.openai_errors import openai_error
+from web.error_pages import render_error
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
@@ -82,8 +83,12 @@ def authorize(request: HttpRequest) -> Principal:
         if endpoint.is_open:
             return ANONYMOUS
         raise (translate_error(exc) or exc) from None
+    # A metrics collector on this machine needs no key.
+    is_local_scrape = request.path_info == METRICS and is_local_request(
+        str(request.META.get("REMOTE_ADDR") or ""), names={name.lower() for name in request.headers}
+    )
     scope = endpoint.scope
-    if scope is None or principal.has_scope(scope) or _is_local_scrape(request):
+    if scope is None or principal.has_scope(scope) or is_local_scrape:
         # Endpoints for administrators cover the data of all users.
         return replace(principal, sees_all=True) if scope == Scope.ADMIN else principal
     if principal.is_anonymous:
@@ -104,13 +109,6 @@ def authenticate_request(request: HttpRequest) -> Principal:
     # Without the cookie, do not read the session.
     has_session = settings.SESSION_COOKIE_NAME in request.COOKIES
     return principal_of(request.user) if has_session else ANONYMOUS
-
-
-def _is_local_scrape(request: HttpRequest) -> bool:
-    """Return whether a metrics collector on this machine sent the request."""
-    return request.path_info == METRICS and is_local_request(
-        str(request.META.get("REMOTE_ADDR") or ""), names={name.lower() for name in request.headers}
-    )
 
 
 def _audit(request: HttpRequest, reply: HttpResponseBase) -> None:
@@ -156,6 +154,4 @@ def _show(request: HttpRequest, refusal: PkbError) -> HttpResponse:
         if request.method in SAFE_METHODS:
             return redirect(login_url)
     request.principal = ANONYMOUS  # type: ignore[attr-defined]
-    template = "web/parts/problem.html" if is_part else "web/problem.html"
-    context = {"title": refusal.title, "detail": str(refusal)}
-    return render(request, template, context, status=refusal.status)
+    return render_error(request, refusal)

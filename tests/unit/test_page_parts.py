@@ -9,7 +9,6 @@ from corpus.jobs.kinds.edit_job import Act
 from corpus.jobs.kinds.map_job import project
 from corpus.models import Chunk, Document, Job
 from web.templatetags.pages import about, first_words, job_name, place_name, type_name
-from web.views.document_pages import LabelledSpan, lay_over
 from web.views.quality_pages import AXIS, HEIGHT, MARGIN, day_bars, place_dot
 from web.views.search_pages import find_terms
 
@@ -25,22 +24,6 @@ from web.views.search_pages import find_terms
 )
 def test_words_of_the_query_are_marked(text: str, query: str, hits: list[str]) -> None:
     assert [text[start:end] for start, end in find_terms(text, query)] == hits
-
-
-def test_stretches_know_their_chunks() -> None:
-    spans = [LabelledSpan(100, 104, 0), LabelledSpan(103, 108, 1), LabelledSpan(109, 120, 2)]
-    stretches = lay_over(spans, start=98, end=110)
-    assert [(s.start, s.end, s.labels, s.begins, s.tint) for s in stretches] == [
-        (100, 103, (0,), (0,), "even"),
-        (103, 104, (0, 1), (1,), "shared"),
-        (104, 108, (1,), (), "odd"),
-        (109, 110, (2,), (2,), "even"),
-    ]
-
-
-def test_spans_outside_the_window_are_cut_to_it() -> None:
-    stretches = lay_over([LabelledSpan(0, 12, 4)], start=10, end=13)
-    assert [(s.start, s.end, s.labels, s.begins) for s in stretches] == [(10, 12, (4,), ())]
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,17 @@ def test_marks_lie_in_each_other_and_have_their_id_once() -> None:
     assert long.count('id="passage"') == 1
 
 
+def test_text_of_two_overlapping_marks_is_in_both() -> None:
+    marks = [
+        Mark(97, 104, tag="span", name="even", id="chunk-0"),
+        Mark(103, 120, tag="span", name="odd", id="chunk-1"),
+    ]
+    assert render("abcdefgh", media_type=PLAIN, offset=100, marks=marks) == (
+        '<span class="even" id="chunk-0">abc<span class="odd" id="chunk-1">d</span></span>'
+        '<span class="odd">efgh</span>'
+    )
+
+
 def test_what_is_put_in_stands_behind_its_character() -> None:
     source = "One. **Two.** Three."
     html = render(source, media_type=MARKDOWN, offset=10, inserted=[(14, "[1]"), (30, "[2]")])

@@ -9,7 +9,7 @@ from django import template
 from django.conf.locale import LANG_INFO
 from django.utils.formats import date_format
 
-from corpus.ingestion import original_files
+from corpus.ingestion.original_files import has_original, has_pages
 from corpus.jobs.kinds.edit_job import Act
 from corpus.loaders.ocr import OCR
 from corpus.loaders.registry import FORMATS
@@ -20,6 +20,9 @@ from web.rendered_text import MARKDOWN, visible_text
 from web.text_tables import WITH_TABLES
 
 register = template.Library()
+register.filter("has_file", has_original)
+register.filter("has_pages", has_pages)
+register.filter("place", shown_path)
 
 # From where on a confidence is called so; it is calibrated, so .8 is right four times in five
 # (docs/decisions/0023).
@@ -109,18 +112,6 @@ def page_list(numbers: list[int]) -> str:
         words.append(f"{len(numbers) - MAX_PAGE_NUMBERS} more")
     *others, last = words
     return f"pages {', '.join(others)} and {last}" if others else f"page {last}"
-
-
-@register.filter
-def has_file(document: Any) -> bool:
-    """Return whether the original file can be opened."""
-    return original_files.has_original(document)
-
-
-@register.filter
-def has_pages(document: Any) -> bool:
-    """Return whether pages of its file can be shown."""
-    return original_files.has_pages(document)
 
 
 @register.filter
@@ -290,12 +281,6 @@ def job_name(job: Job) -> str:
         return f"Import {arguments['address']}"
     template = _KINDS.get(Job.Kind(job.kind), str(job.kind))
     return template.format(source=arguments.get("source", ""))
-
-
-@register.filter
-def place(path: str) -> str:
-    """Return the path of a server file or folder, from its root on."""
-    return shown_path(path)
 
 
 @register.filter

@@ -1,4 +1,3 @@
-from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -23,9 +22,16 @@ RECENT_DOCUMENTS = 4
 @ensure_csrf_cookie
 @require_safe
 def ask(request: HttpRequest) -> HttpResponse:
-    """Show the page for questions; the answers come from /chat and /ask-selected."""
+    """Show the page for questions; the answers come from /chat and /ask-selected.
+
+    While the default collection is empty, the one of the newest document is asked.
+    """
     recent = Document.objects.listed().stored().order_by("-ingested_at")[:RECENT_DOCUMENTS]
-    context = composer(request, collection=_first_asked(recent))
+    default = Collection.objects.find(DEFAULT_COLLECTION)
+    chosen = DEFAULT_COLLECTION
+    if default is None or not default.documents.stored().exists():
+        chosen = next((each.collection.qualified_name for each in recent), chosen)
+    context = composer(request, collection=chosen)
     collection = Collection.objects.find(context["fields"]["collection"])
     context |= {
         "recent": recent,
@@ -33,14 +39,6 @@ def ask(request: HttpRequest) -> HttpResponse:
         "chats": Session.objects.listed().order_by("-last_used_at", "pk")[:RECENT_CHATS],
     }
     return render(request, "web/ask.html", context)
-
-
-def _first_asked(recent: Iterable[Document]) -> str:
-    """Return the collection of the newest document where the default one has none."""
-    default = Collection.objects.find(DEFAULT_COLLECTION)
-    if default is not None and default.documents.stored().exists():
-        return DEFAULT_COLLECTION
-    return next((document.collection.qualified_name for document in recent), DEFAULT_COLLECTION)
 
 
 def composer(request: HttpRequest, *, collection: str = "") -> dict[str, Any]:

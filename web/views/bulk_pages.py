@@ -1,7 +1,5 @@
 """Actions on the documents selected in the library."""
 
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -24,23 +22,20 @@ def bulk(request: HttpRequest) -> HttpResponse:
     fields = BulkForm.read(request.POST)
     act = Act(fields["act"])
     if act == Act.DELETE and not fields["confirmed"]:
-        return _confirm_deletion(request, fields)
+        documents = list(
+            Document.objects.listed().filter(pk__in=fields["id"]).order_by("title", "pk")
+        )
+        citations = models.Citation.objects.filter(document__in=fields["id"])
+        context = {
+            "documents": documents,
+            "shown": documents[:TITLES_SHOWN],
+            "chunk_count": sum(document.chunk_count for document in documents),
+            "quote_count": citations.count(),
+            "answer_count": citations.values("answer").distinct().count(),
+            "back": QueryDict(fields["back"]).urlencode(),
+        }
+        return render(request, "web/delete_documents.html", context)
     jobs = start_edit(fields["id"], act, tags=fields["tags"], collection=fields["to"])
     if act in QUICK:
         run_jobs_now(jobs)
     return redirect(f"{reverse('web:library')}?{QueryDict(fields['back']).urlencode()}")
-
-
-def _confirm_deletion(request: HttpRequest, fields: dict[str, Any]) -> HttpResponse:
-    rows = Document.objects.listed().filter(pk__in=fields["id"]).order_by("title", "pk")
-    documents = list(rows)
-    citations = models.Citation.objects.filter(document__in=fields["id"])
-    context = {
-        "documents": documents,
-        "shown": documents[:TITLES_SHOWN],
-        "chunk_count": sum(document.chunk_count for document in documents),
-        "quote_count": citations.count(),
-        "answer_count": citations.values("answer").distinct().count(),
-        "back": QueryDict(fields["back"]).urlencode(),
-    }
-    return render(request, "web/delete_documents.html", context)

@@ -1,9 +1,6 @@
 """The page of a document: a window of its text with its chunks, and actions on it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import NamedTuple
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -110,49 +107,6 @@ def headings_of(outline: Outline) -> list[HeadingLink]:
     ]
 
 
-class LabelledSpan(NamedTuple):
-    """Characters ``start:end`` of a document; ``label`` tells spans apart."""
-
-    start: int
-    end: int
-    label: int
-
-
-class Stretch(NamedTuple):
-    """Characters ``start:end`` that the same spans cover.
-
-    Attributes:
-        labels: Of the spans that cover it, in order.
-        begins: Of the spans that begin with it.
-    """
-
-    start: int
-    end: int
-    labels: tuple[int, ...]
-    begins: tuple[int, ...]
-
-    @property
-    def tint(self) -> str:
-        """Return a color class: neighbors differ, and shared text has its own."""
-        return "shared" if len(self.labels) > 1 else ("even", "odd")[self.labels[0] % 2]
-
-
-def lay_over(spans: Sequence[LabelledSpan], *, start: int, end: int) -> list[Stretch]:
-    """Cut what spans cover of characters ``start:end`` wherever a span begins or ends."""
-    ends = {place for span in spans for place in (span.start, span.end)}
-    cuts = sorted({min(max(place, start), end) for place in ends})
-    laid = (
-        Stretch(
-            first,
-            last,
-            labels=tuple(span.label for span in spans if span.start <= first < span.end),
-            begins=tuple(span.label for span in spans if span.start == first),
-        )
-        for first, last in pairwise(cuts)
-    )
-    return [stretch for stretch in laid if stretch.labels]
-
-
 def read_outline(document: Document) -> Outline:
     """Read the headings and pages of a document, which lists leave out."""
     rows = DocumentContent.objects.filter(pk=document.pk).values_list("outline", flat=True)
@@ -178,13 +132,13 @@ def read_window(
     start, text = _read_lines(document, start, size, held=marked[0] if marked else None)
     end = start + len(text)
     chunks = list(Chunk.objects.shown().filter(document=document).overlapping(start, end))
-    spans = [LabelledSpan(chunk.start_char, chunk.end_char, chunk.ordinal) for chunk in chunks]
+    # The colors of neighbors differ; text of two chunks is in the marks of both.
     marks = [
         Mark(
-            each.start, each.end, tag="span", name=f"tint-{each.tint}",
-            id=f"chunk-{each.begins[0]}" if each.begins else "",
+            chunk.start_char, chunk.end_char, tag="span",
+            name="tint-odd" if chunk.ordinal % 2 else "tint-even", id=f"chunk-{chunk.ordinal}",
         )
-        for each in lay_over(spans, start=start, end=end)
+        for chunk in chunks
     ]  # fmt: skip
     return Reading(
         document, start, end, _draw(document, text, start, marks, marked), chunks, marked

@@ -24,13 +24,7 @@ from corpus.sites import DEFAULT_DEPTH, DEFAULT_PAGES
 from corpus.user_quotas import read_usage
 from corpus.watched.due_syncs import source_states
 from corpus.watched.folders import is_watcher_running
-from web.forms import (
-    EVERY,
-    CollectionForm,
-    LibraryFilter,
-    PasteForm,
-    UploadForm,
-)
+from web.forms import EVERY, CollectionForm, LibraryFilter, PasteForm, UploadForm
 from web.views.work import CLEARED, RECENTLY, read_work
 
 PAGE_SIZE = 50
@@ -39,6 +33,13 @@ COLUMNS = (
     ("name", "Name"), ("type", "Type"), ("size", "Size"), ("pages", "Pages"), ("added", "Added"),
     ("", "Tags"), ("state", "Status"),
 )  # fmt: skip
+STRATEGIES = (
+    ("auto", "Automatic: by headings if there are any, else by sentences"),
+    ("structure", "Structure: whole paragraphs and tables, never across a heading"),
+    ("sentence", "Sentences: windows of whole sentences"),
+    ("recursive", "Recursive: at empty lines, then lines, then sentences"),
+    ("semantic", "Semantic: where the topic changes"),
+)
 
 
 class Column(NamedTuple):
@@ -95,7 +96,14 @@ def library(request: HttpRequest) -> HttpResponse:
         "use": read_usage(current_user_id()),
         "is_watching": bool(watched) and is_watcher_running(),
         **addresses(),
-        "new_collection": new_collection_choices(),
+        "new_collection": {
+            "models": [name for name in embedders.names if "<" not in name],
+            "model": settings.PKB_EMBEDDING_MODEL,
+            "strategies": STRATEGIES,
+            "units": Collection.Unit.choices,
+            "languages": list(LANGUAGES),
+            "defaults": default_chunking(),
+        },
     }
     return render(request, "web/library.html", context)
 
@@ -134,27 +142,6 @@ def columns(sort: str) -> list[Column]:
         )
         for name, label in COLUMNS
     ]
-
-
-def new_collection_choices() -> dict[str, Any]:
-    """Return the choices and defaults for a new collection."""
-    return {
-        "models": [name for name in embedders.names if "<" not in name],
-        "model": settings.PKB_EMBEDDING_MODEL,
-        "strategies": STRATEGIES,
-        "units": Collection.Unit.choices,
-        "languages": list(LANGUAGES),
-        "defaults": default_chunking(),
-    }
-
-
-STRATEGIES = (
-    ("auto", "Automatic: by headings if there are any, else by sentences"),
-    ("structure", "Structure: whole paragraphs and tables, never across a heading"),
-    ("sentence", "Sentences: windows of whole sentences"),
-    ("recursive", "Recursive: at empty lines, then lines, then sentences"),
-    ("semantic", "Semantic: where the topic changes"),
-)
 
 
 @require_POST

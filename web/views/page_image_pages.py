@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -12,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import PageNotFound
-from corpus.ingestion.normal_form import Outline, boxes_of, find_runs, least_confidence
+from corpus.ingestion.normal_form import boxes_of, find_runs, least_confidence
 from corpus.ingestion.original_files import has_pages, read_original
 from corpus.loaders.ocr import UNSURE_BELOW
 from corpus.loaders.page_images import PageLayout, find_on_page
@@ -53,51 +52,6 @@ class Sheet:
         return self.number + 1 if self.number < self.layout.page_count else None
 
 
-class QuoteOnPage(NamedTuple):
-    """The parts of a quote that are on a page, and the text before them."""
-
-    spans: list[tuple[int, int]]
-    marked: list[tuple[int, int]]
-    quote: str
-    before: str
-
-
-def read_quote_on_page(
-    document: Document, number: int, *, outline: Outline, start: int, end: int
-) -> QuoteOnPage:
-    """Read the part of characters ``start:end`` of a document that is on a page."""
-    spans = outline.spans_of_page(number, char_count=document.char_count)
-    marked = _common(spans, start, end)
-    before = _common(spans, 0, marked[0][0]) if marked else []
-    return QuoteOnPage(spans, marked, _read(document, marked), _read(document, before))
-
-
-def read_sheet(
-    document: Document, number: int, on_page: QuoteOnPage, *, outline: Outline, start: int, end: int
-) -> Sheet:
-    """Find characters ``start:end`` of a document on a page of it.
-
-    Raises:
-        OriginalNotFound, OriginalChanged, PageNotFound, UnreadableFile: It cannot be drawn.
-    """
-    spans, marked, quote, before = on_page
-    by_ocr = [run for span in spans for run in find_runs(outline.scanned, *span)]
-    layout = find_on_page(
-        read_original(document),
-        number,
-        quote="" if by_ocr else quote,
-        before=before,
-        media_type=document.media_type,
-    )
-    if by_ocr:
-        boxes = [box for span in marked for box in boxes_of(by_ocr, *span, width=layout.width)]
-        layout = layout._replace(boxes=boxes)
-    span = urlencode({"start": start, "end": end}) if start < end else ""
-    sure = least_confidence(run for span in marked for run in find_runs(by_ocr, *span))
-    others = [page for page in outline.pages_of(start, end) if page != number]
-    return Sheet(number, layout, quote, span, sure, tuple(others if quote else ()))
-
-
 def _common(spans: Sequence[tuple[int, int]], start: int, end: int) -> list[tuple[int, int]]:
     """Return the parts of spans that are in ``start:end``."""
     parts = [(max(first, start), min(last, end)) for first, last in spans]
@@ -114,14 +68,36 @@ def _read(document: Document, spans: Sequence[tuple[int, int]]) -> str:
 def page(request: HttpRequest, document_id: UUID, number: int) -> HttpResponse:
     """Show a page of a PDF or an image, with the document's headings."""
     fields = SpanForm.read(request.GET)
-    asked = {"start": fields["start"] or 0, "end": fields["end"] or 0}
+    start, end = fields["start"] or 0, fields["end"] or 0
     # Drawing takes its time: what it needs is read before.
     with one_snapshot():
         row = find_document(document_id)
         if not has_pages(row):
             raise PageNotFound("Only PDFs and images have page images.")
         outline = read_outline(row)
-        on_page = read_quote_on_page(row, number, outline=outline, **asked)
-    sheet = read_sheet(row, number, on_page, outline=outline, **asked)
+        spans = outline.spans_of_page(number, char_count=row.char_count)
+        marked = _common(spans, start, end)
+        quote = _read(row, marked)
+        before = _read(row, _common(spans, 0, marked[0][0])) if marked else ""
+    by_ocr = [run for span in spans for run in find_runs(outline.scanned, *span)]
+    layout = find_on_page(
+        read_original(row),
+        number,
+        quote="" if by_ocr else quote,
+        before=before,
+        media_type=row.media_type,
+    )
+    if by_ocr:
+        boxes = [box for span in marked for box in boxes_of(by_ocr, *span, width=layout.width)]
+        layout = layout._replace(boxes=boxes)
+    others = [page for page in outline.pages_of(start, end) if page != number]
+    sheet = Sheet(
+        number,
+        layout,
+        quote,
+        span=urlencode({"start": start, "end": end}) if start < end else "",
+        ocr_confidence=least_confidence(run for span in marked for run in find_runs(by_ocr, *span)),
+        other_pages=tuple(others if quote else ()),
+    )
     context = {"document": row, "sheet": sheet, "headings": headings_of(outline)}
     return render(request, "web/page.html", context)
