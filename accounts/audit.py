@@ -4,12 +4,17 @@ If no login is required, only logins to the admin and changes of API keys are re
 """
 
 from datetime import timedelta
+from typing import Any
 
 import structlog
 from django.conf import settings
+from django.contrib.auth.signals import user_logged_out
 from django.db import DatabaseError, connection, transaction
+from django.dispatch import receiver
+from django.http import HttpRequest
 from django.utils import timezone
 
+from accounts.client_ip import client_ip
 from accounts.models import MAX_SUBJECT_CHARS, Event
 from corpus.access.principal import current_principal
 from corpus.postgres.owner import as_owner
@@ -58,6 +63,12 @@ def record_action(action: str, *, subject: object, status: int | None = None) ->
         record_event(action, subject=subject, status=status)
     except DatabaseError as exc:
         log.error("event_not_recorded", action=action, reason=type(exc).__name__)
+
+
+@receiver(user_logged_out)
+def record_logout(request: HttpRequest, user: Any, **kwargs: Any) -> None:
+    if user is not None:
+        record_event("log_out", user_id=user.pk, address=client_ip(request))
 
 
 def record_question(answer_id: str, *, question: str) -> None:

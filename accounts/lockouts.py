@@ -12,11 +12,14 @@ from typing import Any, NamedTuple
 
 from axes.handlers.base import AxesHandler
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth import get_user_model
+from django.contrib.auth.signals import user_logged_in
 from django.contrib.postgres.aggregates import ArrayAgg
 from django.db import connection, transaction
 from django.db.models import Count, Max, Q
 from django.db.models.functions import TruncMinute
+from django.dispatch import receiver
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import reverse
@@ -137,23 +140,25 @@ def count_failed_login(request: HttpRequest, name: str, *, reason: str = "") -> 
         record_event("lock_out", subject=name)
 
 
-@transaction.atomic
-def register_login(request: HttpRequest, user: Any) -> tuple[int, FailedLogin | None]:
-    """Register the network of a successful login as known.
-
-    Returns:
-        The number of failed logins since the user's last successful one, and the last of them.
-    """
-    now = _lock()
-    record_failures(before=now.replace(second=0, microsecond=0))
-    clients = KnownClient.objects.filter(user=user)
-    last_login = clients.aggregate(last=Max("logged_in_at"))["last"]
-    failures = FailedLogin.objects.filter(user=user)
-    new = failures.filter(created_at__gt=last_login) if last_login else failures
-    count, last = new.count(), new.order_by("created_at").last()
-    failures.filter(created_at__lt=now - NAME_WINDOW).delete()
-    _make_known(user, _find_origin(request, user.get_username()).network, now)
-    return count, last
+@receiver(user_logged_in)
+def register_login(request: HttpRequest, user: Any, **kwargs: Any) -> None:
+    """Record a login, register its network as known, and show failures since the last login."""
+    record_event("log_in", user_id=user.pk, address=client_ip(request))
+    with transaction.atomic():
+        now = _lock()
+        record_failures(before=now.replace(second=0, microsecond=0))
+        clients = KnownClient.objects.filter(user=user)
+        last_login = clients.aggregate(last=Max("logged_in_at"))["last"]
+        failures = FailedLogin.objects.filter(user=user)
+        new = failures.filter(created_at__gt=last_login) if last_login else failures
+        count, last = new.count(), new.order_by("created_at").last()
+        failures.filter(created_at__lt=now - NAME_WINDOW).delete()
+        _make_known(user, _find_origin(request, user.get_username()).network, now)
+    if last is not None:
+        logins = "1 login" if count == 1 else f"{count} logins"
+        when = f"{last.created_at:%d %b %Y at %H:%M} UTC"
+        text = f"{logins} with your user name failed since your last login, the last on {when} from"
+        messages.warning(request, f"{text} {last.network}.", fail_silently=True)
 
 
 def remember_browser(request: HttpRequest, reply: HttpResponseBase, *, user: Any) -> None:

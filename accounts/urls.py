@@ -2,8 +2,7 @@ from django.urls import path
 
 from accounts.api.audit_views import AuditView
 from accounts.api.grant_views import AccessView, GrantView
-from accounts.api.resource_views import show_resource
-from accounts.openid.resource import METADATA
+from accounts.openid.resource import METADATA, show_resource
 
 _METADATA = METADATA.removeprefix("/")
 urlpatterns = [

@@ -1,1 +1,1 @@
-"""Endpoints of the audit log, of grants, and of the OAuth resource metadata."""
+"""Endpoints of the audit log and of grants."""

@@ -93,7 +93,7 @@ class Issuer:
         return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}"
 
     def redeem(self, code: str, *, login_state: LoginState, redirect_uri: str) -> dict[str, Any]:
-        """Exchange a code for the claims of its user.
+        """Exchange a code for the claims of its user, with those of userinfo.
 
         Raises:
             LoginRefused: The code or the token is not valid.
@@ -105,7 +105,15 @@ class Issuer:
             check_login(claims, client_id=self._client_id, nonce=login_state.nonce)
         except UntrustedToken as exc:
             raise LoginRefused(f"The provider's token is not valid: {exc}.") from None
-        return {**self._fetch_profile(str(tokens.get("access_token", "")), claims), **claims}
+        # Some providers put groups and e-mail addresses only there.
+        endpoint = str(self._find_metadata().get("userinfo_endpoint", ""))
+        token = str(tokens.get("access_token", ""))
+        if not (endpoint and token):
+            return claims
+        profile = self._request("GET", endpoint, headers={"Authorization": f"Bearer {token}"})
+        if profile.get("sub") != claims["sub"]:
+            raise LoginRefused("The provider's profile is of another user.")
+        return {**profile, **claims}
 
     def check(self, token: str, *, audience: str) -> dict[str, Any]:
         """Return the claims of a token of this issuer for ``audience``.
@@ -186,16 +194,6 @@ class Issuer:
             pair = quote(self._client_id, safe=""), quote(self._secret, safe="")
             auth = {"auth": httpx.BasicAuth(*pair)}
         return self._request("POST", metadata["token_endpoint"], data=form, **auth)
-
-    def _fetch_profile(self, token: str, claims: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the userinfo claims, where some providers put groups and e-mail addresses."""
-        endpoint = str(self._find_metadata().get("userinfo_endpoint", ""))
-        if not (endpoint and token):
-            return {}
-        profile = self._request("GET", endpoint, headers={"Authorization": f"Bearer {token}"})
-        if profile.get("sub") != claims["sub"]:
-            raise LoginRefused("The provider's profile is of another user.")
-        return profile
 
     def _request(self, method: str, url: str, **options: Any) -> dict[str, Any]:
         if monotonic() < self._paused_until:

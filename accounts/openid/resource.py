@@ -1,10 +1,11 @@
 """Metadata of ``/mcp`` as an OAuth protected resource (RFC 9728)."""
 
-from typing import Any
-
 from django.conf import settings
+from django.http import Http404, HttpRequest, JsonResponse
+from django.views.decorators.http import require_safe
 
 from corpus.access.principal import Scope
+from corpus.endpoints import Endpoint, endpoint
 
 # RFC 9728, section 3.
 METADATA = "/.well-known/oauth-protected-resource"
@@ -18,15 +19,19 @@ def resource_url() -> str:
     return f"{settings.PKB_PUBLIC_URL}{PATH}"
 
 
-def resource_metadata() -> dict[str, Any]:
-    """Return the metadata: provider, scopes and resource."""
-    return {
+@endpoint(GET=Endpoint(is_open=True))
+@require_safe
+def show_resource(request: HttpRequest) -> JsonResponse:
+    """Return the metadata; 404 if no provider is configured."""
+    if not settings.PKB_OIDC_ISSUER:
+        raise Http404
+    return JsonResponse({
         "resource": resource_url(),
         "authorization_servers": [settings.PKB_OIDC_ISSUER],
         "scopes_supported": list(SCOPES),
         "bearer_methods_supported": ["header"],
         "resource_name": "pkb",
-    }
+    })  # fmt: skip
 
 
 def add_metadata(challenge: str) -> str:
