@@ -6,30 +6,15 @@ Cells contain text, not Markdown; only bars are escaped, by a backslash.
 import re
 from collections.abc import Iterator
 
-from corpus.loaders.registry import (
-    CSV,
-    DOC,
-    DOCX,
-    EMAIL,
-    EPUB,
-    HTML,
-    ODP,
-    ODS,
-    ODT,
-    OUTLOOK,
-    PPTX,
-    RTF,
-    TSV,
-    XLS,
-    XLSB,
-    XLSX,
-)  # fmt: skip
+from corpus.loaders import registry
 from web.markdown import TABLE, TABLE_END, Element, Part, Piece
 
 # Of these, texts have tables so.
-WITH_TABLES = frozenset(
-    {HTML, DOC, DOCX, RTF, PPTX, XLS, XLSB, XLSX, CSV, TSV, ODT, ODS, ODP, EPUB, EMAIL, OUTLOOK}
-)
+WITH_TABLES = frozenset({
+    registry.HTML, registry.DOC, registry.DOCX, registry.RTF, registry.PPTX, registry.XLS,
+    registry.XLSB, registry.XLSX, registry.CSV, registry.TSV, registry.ODT, registry.ODS,
+    registry.ODP, registry.EPUB, registry.EMAIL, registry.OUTLOOK,
+})  # fmt: skip
 _ROWS = re.compile(r"^\| .* \|(?:\n\| .* \|)*$", re.MULTILINE)
 _DASHES = re.compile(r"\|(?: --- \|)+")
 _CELL = re.compile(r"(?:\\\||[^|])*")

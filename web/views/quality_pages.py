@@ -117,23 +117,15 @@ def read_feedback(collection: Collection) -> FeedbackSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Plotted:
-    """A chunk on the map."""
-
-    chunk: Chunk
-    document: Document
-    dot: Dot
-
-
-@dataclass(frozen=True, slots=True)
 class DrawnMap:
     """A collection's map.
 
     Attributes:
+        plotted: The chunks with their places.
         legend: The documents with most dots, by hue; the others share their hues.
     """
 
-    plotted: list[Plotted]
+    plotted: list[tuple[Chunk, Dot]]
     legend: list[tuple[int, Document]]
     variance_share: float
     computed_at: datetime
@@ -158,12 +150,7 @@ def read_map(collection: Collection) -> DrawnMap | None:
     by_size = sorted(counts, key=lambda document: (-counts[document], document.pk))
     hues = {document.pk: rank for rank, document in enumerate(by_size)}
     plotted = [
-        Plotted(
-            chunk,
-            chunk.document,
-            place_dot(*places[str(chunk.pk)], hue=hues[chunk.document_id]),
-        )
-        for chunk in chunks
+        (chunk, place_dot(*places[str(chunk.pk)], hue=hues[chunk.document_id])) for chunk in chunks
     ]
     # Colours that people tell apart are few; they go to the documents with most dots.
     legend = list(enumerate(by_size[:HUES]))

@@ -66,15 +66,14 @@ def search_page(fields: dict[str, Any]) -> ResultPage:
         before = {passage.chunk_id: rank for rank, passage in enumerate(fused.results, 1)}
     first = (number - 1) * PAGE_SIZE
     media_types = read_media_types(passage.document_id for passage in matches.results)
-    results = [
-        RankedPassage(
-            passage,
-            rank,
-            before.get(passage.chunk_id) if before.get(passage.chunk_id) != rank else None,
-            draw_hit(passage, fields["q"], media_types.get(passage.document_id, PLAIN)),
-        )
-        for rank, passage in enumerate(matches.results[first : first + PAGE_SIZE], first + 1)
-    ]
+    results = []
+    for rank, passage in enumerate(matches.results[first : first + PAGE_SIZE], first + 1):
+        marks = [Mark(*span, name="") for span in find_terms(passage.text, fields["q"])]
+        media_type = media_types.get(passage.document_id, PLAIN)
+        html = render_block(passage.text, media_type=media_type, marks=marks)
+        rank_before = before.get(passage.chunk_id)
+        moved_from = None if rank_before == rank else rank_before
+        results.append(RankedPassage(passage, rank, moved_from, html))
     ms = matches.embedding_time_ms + matches.search_time_ms
     return ResultPage(results, matches.total_results, number, ms)
 
@@ -88,12 +87,6 @@ def _search(fields: dict[str, Any], *, rerank: bool) -> FoundPassages:
         rerank=rerank,
         context=build_context(),
     )
-
-
-def draw_hit(passage: Passage, query: str, media_type: str) -> SafeString:
-    """Render a passage with the words of the query marked."""
-    marks = [Mark(start, end, name="") for start, end in find_terms(passage.text, query)]
-    return render_block(passage.text, media_type=media_type, marks=marks)
 
 
 _WORD = re.compile(r"\w+")
