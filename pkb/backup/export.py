@@ -105,7 +105,10 @@ def _partial_folder(partial: Path) -> Iterator[Path]:
 
 
 def _write(folder: Path, selection: Selection, collection: Collection | None) -> Manifest:
-    migrations = _migrations()
+    executor = MigrationExecutor(connection)
+    migrations = executor.loader.graph.leaf_nodes()
+    if executor.migration_plan(migrations):
+        raise BackupError("The database is not migrated. Run manage.py migrate.")
     uploads = _uploads(collection)
     _check_free_space(folder, uploads)
     tables = []
@@ -134,7 +137,7 @@ def _write(folder: Path, selection: Selection, collection: Collection | None) ->
         format=FORMAT,
         version=settings.VERSION,
         made_at=snapshot_time.astimezone(UTC),
-        migrations=migrations,
+        migrations=dict(migrations),
         vectors=selection.vectors,
         secrets=selection.secrets,
         collection=collection.name if collection else None,
@@ -145,14 +148,6 @@ def _write(folder: Path, selection: Selection, collection: Collection | None) ->
         tables=tables,
         files=files,
     )
-
-
-def _migrations() -> dict[str, str]:
-    executor = MigrationExecutor(connection)
-    leaves = executor.loader.graph.leaf_nodes()
-    if executor.migration_plan(leaves):
-        raise BackupError("The database is not migrated. Run manage.py migrate.")
-    return dict(leaves)
 
 
 def _check_free_space(folder: Path, uploads: Iterable[Path]) -> None:

@@ -84,8 +84,12 @@ def restore_from(folder: Path, *, is_trusted: IsTrusted = lambda contents: False
         OSError: Upload files could not be written. Nothing else was changed.
     """
     manifest = read_manifest(folder)
-    manifest = manifest.model_copy(update={"migrations": _squashed(manifest.migrations)})
-    targets = migration_targets(manifest.migrations)
+    # The last migration of an app may be part of a squashed one here.
+    known = MigrationExecutor(connection).loader.disk_migrations
+    squashed = {each.replaces[-1]: name for (_, name), each in known.items() if each.replaces}
+    migrations = {app: squashed.get((app, n), n) for app, n in manifest.migrations.items()}
+    manifest = manifest.model_copy(update={"migrations": migrations})
+    targets = migration_targets(migrations)
     check_selection(manifest)
     require_empty()
     check_files(folder, manifest)
@@ -119,13 +123,6 @@ def _migrate() -> None:
     executor = MigrationExecutor(connection)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         call_command("migrate", verbosity=0)
-
-
-def _squashed(recorded: dict[str, str]) -> dict[str, str]:
-    """Return the last migration of each app, with squashed ones renamed."""
-    known = MigrationExecutor(connection).loader.disk_migrations
-    names = {each.replaces[-1]: name for (_, name), each in known.items() if each.replaces}
-    return {app: names.get((app, name), name) for app, name in recorded.items()}
 
 
 def migration_targets(recorded: dict[str, str]) -> list[Target]:
@@ -199,8 +196,16 @@ def _load(folder: Path, manifest: Manifest, is_trusted: IsTrusted) -> None:
             _copy(folder, file.path, target)
     rewrite_paths(manifest.uploads_folder, str(uploads), manifest.tables)
     restrict_reading(manifest)
-    for model, dimension in _models(manifest):
-        ensure_vector_index(model=model, dimension=dimension)
+    columns = next(table.columns for table in manifest.tables if table.name == COLLECTION)
+    query = f"SELECT embedding_model, dimension FROM {COLLECTION}"  # noqa: S608
+    if "previous_model" in columns:
+        query += f" UNION SELECT previous_model, previous_dimension FROM {COLLECTION}"  # noqa: S608
+    with connection.cursor() as cursor:
+        cursor.execute(query)
+        models = cursor.fetchall()
+    for model, dimension in models:
+        if model:
+            ensure_vector_index(model=model, dimension=dimension)
     if any(file.path == SECRET_KEY for file in manifest.files):
         _copy(folder, SECRET_KEY, settings.DATA_DIR / SECRET_KEY)
 
@@ -218,17 +223,6 @@ def _load_table(folder: Path, table: StoredTable, manifest: Manifest) -> None:
             statement = "SELECT setval(%s, max({0})) FROM {1} HAVING max({0}) IS NOT NULL"
             names = sql.Identifier(column), sql.Identifier(table.name)
             cursor.execute(sql.SQL(statement).format(*names), [sequence])
-
-
-def _models(manifest: Manifest) -> list[tuple[str, int]]:
-    """Return the embedding models of the restored collections, including previous ones."""
-    columns = next(table.columns for table in manifest.tables if table.name == COLLECTION)
-    query = f"SELECT embedding_model, dimension FROM {COLLECTION}"  # noqa: S608
-    if "previous_model" in columns:
-        query += f" UNION SELECT previous_model, previous_dimension FROM {COLLECTION}"  # noqa: S608
-    with connection.cursor() as cursor:
-        cursor.execute(query)
-        return [(model, dimension) for model, dimension in cursor.fetchall() if model]
 
 
 def _copy(folder: Path, name: str, target: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -79,7 +80,11 @@ def make_backup(folder: Path, *, keep: int) -> tuple[Path, Manifest]:
     try:
         manifest = export_to(target, vectors=True, secrets=True, partial=folder / _PARTIAL)
     except (BackupError, DatabaseError, OSError) as exc:
-        _record_failure(folder, str(exc))
+        # On a full disk, the age of the last backup shows the problem.
+        with suppress(OSError):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            failure = {"at": timezone.now().isoformat(), "reason": str(exc)}
+            (folder / FAILURE).write_text(json.dumps(failure), encoding="utf-8")
         raise
     (folder / FAILURE).unlink(missing_ok=True)
     # Rename each first: an interrupted deletion leaves none that looks complete.
@@ -95,13 +100,3 @@ def _list_backups(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     return sorted(each for each in folder.iterdir() if _NAME_PATTERN.fullmatch(each.name))
-
-
-def _record_failure(folder: Path, reason: str) -> None:
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        failure = {"at": timezone.now().isoformat(), "reason": reason}
-        (folder / FAILURE).write_text(json.dumps(failure), encoding="utf-8")
-    except OSError:
-        # On a full disk, the age of the last backup shows the problem.
-        return

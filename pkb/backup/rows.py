@@ -93,10 +93,10 @@ def read_rows(
     count = 0
     with connection.cursor() as cursor:
         cursor.execute(sql.SQL("CREATE TEMP TABLE {} (line json) ON COMMIT DROP").format(_LINES))
-        for batch in _batches(name, lines):
+        while piece := lines.readline(READ_BYTES):
             with cursor.copy(sql.SQL("COPY {} FROM STDIN {}").format(_LINES, _AS_LINES)) as copy:
-                for line in batch:
-                    copy.write(line)
+                for part in _batch(piece, name, lines):
+                    copy.write(part)
             cursor.execute(insert)
             count += cursor.rowcount
             cursor.execute(sql.SQL("TRUNCATE {}").format(_LINES))
@@ -130,15 +130,8 @@ def _insertion(name: str, columns: list[str], blanked: Mapping[str, str]) -> sql
     )
 
 
-def _batches(name: str, lines: gzip.GzipFile) -> Iterator[Iterator[bytes]]:
-    """Yield batches of lines of at least ``BATCH_BYTES``, without holding them in memory."""
-    first = lines.readline(READ_BYTES)
-    while first:
-        yield _batch(first, name, lines)
-        first = lines.readline(READ_BYTES)
-
-
 def _batch(piece: bytes, name: str, lines: gzip.GzipFile) -> Iterator[bytes]:
+    """Yield a piece and those after it: whole lines of at least ``BATCH_BYTES`` in all."""
     remaining, line_bytes = BATCH_BYTES, 0
     while piece:
         line_bytes += len(piece)

@@ -25,24 +25,18 @@ def supervise_worker(command: Sequence[str], *, parent: int) -> None:
     pause_s, after = FIRST_PAUSE_S, list[str]()
     while os.getppid() == parent:
         began = monotonic()
-        status = _run([*command, "--parent", str(os.getpid()), *after], parent=parent)
-        if status == 0:
+        worker = subprocess.Popen(  # noqa: S603  (our own command)
+            [*command, "--parent", str(os.getpid()), *after], stdin=subprocess.DEVNULL
+        )
+        while worker.poll() is None and os.getppid() == parent:
+            sleep(POLL_S)
+        status = worker.returncode
+        if not status:  # it was told to end, or the parent has ended, and so will it
             return
         if monotonic() - began > MAX_PAUSE_S:
             pause_s = FIRST_PAUSE_S
         sleep(pause_s)
         pause_s, after = min(2 * pause_s, MAX_PAUSE_S), [f"--after={status}"]
-
-
-def _run(command: Sequence[str], *, parent: int) -> int:
-    """Return the exit status; 0 if the parent ended first, because the command ends with us."""
-    worker = subprocess.Popen(command, stdin=subprocess.DEVNULL)  # noqa: S603  (our own command)
-    while os.getppid() == parent:
-        try:
-            return worker.wait(POLL_S)
-        except subprocess.TimeoutExpired:
-            continue
-    return 0
 
 
 if __name__ == "__main__":

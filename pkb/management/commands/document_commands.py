@@ -1,4 +1,4 @@
-from argparse import SUPPRESS, Action, ArgumentParser, _SubParsersAction
+from argparse import SUPPRESS, ArgumentParser, _SubParsersAction
 from collections.abc import Iterator
 from typing import Any
 
@@ -55,23 +55,21 @@ def _tables(parser: ArgumentParser) -> Iterator[str]:
     """Yield the tables of a command's arguments and of its sub-commands."""
     common = {each.dest for each in BaseCommand().create_parser("manage.py", "any")._actions}
     own = [each for each in parser._actions if each.dest not in common and each.help != SUPPRESS]
+    rows = ""
     for action in own:
         if isinstance(action, _SubParsersAction):
             for name, each in action.choices.items():
                 about = next(one.help for one in action._choices_actions if one.dest == name)
                 yield f"\n`{name}`: {about}\n"
                 yield from _tables(each)
-    rows = [_render_row(each, parser) for each in own if not isinstance(each, _SubParsersAction)]
+            continue
+        name = ", ".join(action.option_strings)
+        metavar = action.metavar if isinstance(action.metavar, str) else action.dest.upper()
+        if action.choices:
+            metavar = "|".join(map(str, action.choices)).replace("|", "\\|")
+        if action.nargs != 0:
+            name = f"{name} {metavar}".strip()
+        text = parser._get_formatter()._expand_help(action) if action.help else ""
+        rows += f"| `{name}` | {' '.join(text.split())} |\n"
     if rows:
-        yield "\n| argument | meaning |\n|---|---|\n" + "".join(rows)
-
-
-def _render_row(action: Action, parser: ArgumentParser) -> str:
-    name = ", ".join(action.option_strings)
-    metavar = action.metavar if isinstance(action.metavar, str) else action.dest.upper()
-    if action.choices:
-        metavar = "|".join(map(str, action.choices)).replace("|", "\\|")
-    if action.nargs != 0:
-        name = f"{name} {metavar}".strip()
-    text = parser._get_formatter()._expand_help(action) if action.help else ""
-    return f"| `{name}` | {' '.join(text.split())} |\n"
+        yield "\n| argument | meaning |\n|---|---|\n" + rows

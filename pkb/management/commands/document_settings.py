@@ -40,11 +40,16 @@ class Command(BaseCommand):
 def render_page() -> str:
     """Return the page of all settings, in the order of their definition."""
     settings: dict[str, Schema] = Env.model_json_schema()["properties"]
-    rows = (
-        (f"`{name}`", _type_and_bounds(schema), _default(name), schema["description"])
-        for name, schema in settings.items()
-    )
-    return HEAD + "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    page = HEAD
+    for name, schema in settings.items():
+        default = Env.model_fields[name].default
+        if isinstance(default, bool):
+            default = str(default).lower()
+        elif isinstance(default, Path):
+            default = default.relative_to(BASE_DIR)
+        value = "unset" if default is None or not str(default) else f"`{default}`"
+        page += f"| `{name}` | {_type_and_bounds(schema)} | {value} | {schema['description']} |\n"
+    return page
 
 
 def _type_and_bounds(schema: Schema) -> str:
@@ -58,13 +63,3 @@ def _type_and_bounds(schema: Schema) -> str:
         minimum = schema["minimum"] if above is None else f"above {above}"
         return f"{type_name}, {minimum} to {schema['maximum']}"
     return f"{type_name}, `{schema['pattern']}`" if "pattern" in schema else type_name
-
-
-def _default(name: str) -> str:
-    default = Env.model_fields[name].default
-    if isinstance(default, bool):
-        default = str(default).lower()
-    elif isinstance(default, Path):
-        default = default.relative_to(BASE_DIR)
-    text = "" if default is None else str(default)
-    return f"`{text}`" if text else "unset"

@@ -14,13 +14,7 @@ from corpus.models import Collection
 from corpus.packages import check_packages
 from evaluation.comparison import compare, find_regressions, make_baseline
 from evaluation.datasets import GoldQuestion, draw_foreign_questions, read_dataset, sample_dataset
-from evaluation.evaluate import (
-    EvaluationPlan,
-    Report,
-    evaluate_collection,
-    evaluate_dataset,
-    ignore_progress,
-)
+from evaluation.evaluate import EvaluationPlan, Report, evaluate_collection, evaluate_dataset
 from evaluation.overrides import overridden
 from evaluation.questions import read_accepted
 from evaluation.reports import keep_result, print_differences, print_result, write_report
@@ -98,6 +92,11 @@ class Command(BaseCommand):
         # Check both before anything runs: an error in the second must not waste the first run.
         first, second = settings_with(changes), settings_with({**changes, **others})
 
+        def report(stage: str, done: int, total: int) -> None:
+            """Report each tenth of a stage."""
+            if options["verbosity"] and (done == total or done % max(1, total // 10) == 0):
+                self.stderr.write(f"{stage}: {done} of {total}")
+
         def evaluate(changes: Mapping[str, str], values: Mapping[str, Any]) -> Result:
             with overridden(values):
                 plan = EvaluationPlan(
@@ -107,7 +106,7 @@ class Command(BaseCommand):
                     changes=changes,
                     foreign=foreign,
                 )
-                return subject(plan, self._report(options))
+                return subject(plan, report)
 
         result = evaluate(changes, first)
         if others:
@@ -124,17 +123,6 @@ class Command(BaseCommand):
             self.stderr.write(f"fell: {regression}")
         if regressions:
             raise SystemExit(1)
-
-    def _report(self, options: dict[str, Any]) -> Report:
-        """Return a function that reports each tenth of a stage on stderr."""
-        if options["verbosity"] == 0:
-            return ignore_progress
-
-        def report(stage: str, done: int, total: int) -> None:
-            if done == total or done % max(1, total // 10) == 0:
-                self.stderr.write(f"{stage}: {done} of {total}")
-
-        return report
 
     def _show(self, result: Result, options: dict[str, Any]) -> None:
         if options["report"]:

@@ -36,13 +36,31 @@ class Command(BaseCommand):
         parser.add_argument("--batch-size", type=int, default=32, help="texts at a time")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        python = _python_with_kfp()
+        if find_spec("kfp") is not None:
+            python = sys.executable
+        elif OWN_PYTHON.is_file():
+            python = str(OWN_PYTHON)
+        else:
+            raise CommandError(
+                "kfp is missing. Install it in its own environment: scripts/install pipelines",
+                returncode=2,
+            )
         if options["compile_only"]:
             arguments = ["compile", "--output", str(options["output"])]
             for step in ("load", "embed"):
                 arguments += [f"--{step}-image", options[f"{step}_image"]]
         else:
-            arguments = _run_arguments(options)
+            path: Path | None = options["path"]
+            if path is None or not path.exists():
+                message = (
+                    f"No such file: {path}" if path else "Name a folder, or use --compile-only."
+                )
+                raise CommandError(message, returncode=2)
+            arguments = ["run", "--path", str(path.resolve())]
+            arguments += ["--root", str(settings.DATA_DIR / "pipelines")]
+            arguments += [f"--collection={options['collection']}"]
+            arguments += [f"--batch-size={options['batch_size']}"]
+            arguments += [f"--tag={tag}" for tag in options["tag"]]
         # Its steps use this `manage.py` and Python.
         manage = shlex.join([sys.executable, str(settings.PKB_MANAGE)])
         run = subprocess.run(  # noqa: S603  (our own file)
@@ -54,26 +72,3 @@ class Command(BaseCommand):
             raise SystemExit(1)
         if options["compile_only"]:
             self.stdout.write(f"Written: {options['output']}")
-
-
-def _python_with_kfp() -> str:
-    if find_spec("kfp") is not None:
-        return sys.executable
-    if OWN_PYTHON.is_file():
-        return str(OWN_PYTHON)
-    raise CommandError(
-        "kfp is missing. Install it in its own environment: scripts/install pipelines",
-        returncode=2,
-    )
-
-
-def _run_arguments(options: dict[str, Any]) -> list[str]:
-    path: Path | None = options["path"]
-    if path is None or not path.exists():
-        message = f"No such file: {path}" if path else "Name a folder, or use --compile-only."
-        raise CommandError(message, returncode=2)
-    arguments = ["run", "--path", str(path.resolve())]
-    arguments += ["--root", str(settings.DATA_DIR / "pipelines")]
-    arguments += [f"--collection={options['collection']}"]
-    arguments += [f"--batch-size={options['batch_size']}"]
-    return arguments + [f"--tag={tag}" for tag in options["tag"]]

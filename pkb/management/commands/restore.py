@@ -1,4 +1,5 @@
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +8,9 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from corpus.jobs.run import run_job_slice
-from corpus.models import Document
-from pkb.backup.manifest import BackupError, Manifest
-from pkb.backup.restore import Restored, restore_from
+from corpus.models import Document, Job
+from pkb.backup.manifest import BackupError
+from pkb.backup.restore import restore_from
 
 
 class Command(BaseCommand):
@@ -31,20 +32,7 @@ class Command(BaseCommand):
             )
         except (BackupError, DatabaseError, OSError) as exc:
             raise CommandError(f"Nothing was restored. {exc}") from exc
-        self._report(restored.manifest)
-        self._embed_missing(restored)
-
-    def _confirm(self, contents: str) -> bool:
-        if not sys.stdin.isatty():
-            return False
-        self.stdout.write(
-            f"It contains {contents}. Restore it only if you trust its author. Continue? [y/N] ",
-            ending="",
-        )
-        self.stdout.flush()
-        return sys.stdin.readline().strip().lower() in {"y", "yes"}
-
-    def _report(self, manifest: Manifest) -> None:
+        manifest = restored.manifest
         rows = manifest.rows
         self.stdout.write(
             f"Restored {rows['corpus_document']} documents, {rows['corpus_chunk']} chunks,"
@@ -57,16 +45,28 @@ class Command(BaseCommand):
         )
         if rows.get("auth_user") and not manifest.secrets:
             self.stdout.write("Users have no password. Set one: manage.py changepassword NAME.")
+        self._embed_missing(restored.jobs)
 
-    def _embed_missing(self, restored: Restored) -> None:
+    def _confirm(self, contents: str) -> bool:
+        if not sys.stdin.isatty():
+            return False
+        self.stdout.write(
+            f"It contains {contents}. Restore it only if you trust its author. Continue? [y/N] ",
+            ending="",
+        )
+        self.stdout.flush()
+        return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+    def _embed_missing(self, jobs: Sequence[Job]) -> None:
         """Embed documents without vectors; a worker continues if this is interrupted."""
-        if restored.jobs:
-            total = sum(job.total for job in restored.jobs)
-            self.stdout.write(
-                f"Embedding {total} documents. If interrupted, `manage.py worker` continues."
-            )
-        for job in restored.jobs:
+        if not jobs:
+            return
+        total = sum(job.total for job in jobs)
+        self.stdout.write(
+            f"Embedding {total} documents. If interrupted, `manage.py worker` continues."
+        )
+        for job in jobs:
             run_job_slice(job.pk)
         count = Document.objects.exclude(status=Document.Status.COMPLETED).count()
-        if restored.jobs and count:
+        if count:
             raise CommandError(f"{count} documents have no vectors yet. Run manage.py worker.")

@@ -4,6 +4,7 @@ import resource
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
@@ -57,7 +58,13 @@ class Command(BaseCommand):
                 self.stderr.write(str(message))
         if settings.PKB_WORKER == "auto" and settings.PKB_POSTGRES_DIR is not None:
             _start_worker()
-        self._join_installation()
+        # Warn if this process has another key or other files than others on the same database;
+        # /ready reports an unavailable or unmigrated database.
+        with suppress(DatabaseError):
+            if not Installation.objects.register_key():
+                self.stderr.write(self.style.WARNING(KEY_CHANGED))
+            if not Installation.objects.claim_files():
+                self.stderr.write(self.style.WARNING(FILES_ON_OTHER_HOST))
         # Print this before the server starts, while nothing else writes to the terminal.
         address = f"http://{options['host']}:{options['port']}"
         save_server_url(options["host"], options["port"])
@@ -80,16 +87,6 @@ class Command(BaseCommand):
                 "APP_HOST": options["host"], "APP_PORT": str(options["port"]),
             },
         )  # fmt: skip
-
-    def _join_installation(self) -> None:
-        """Warn if the key or files of this process differ from others on the same database."""
-        try:
-            if not Installation.objects.register_key():
-                self.stderr.write(self.style.WARNING(KEY_CHANGED))
-            if not Installation.objects.claim_files():
-                self.stderr.write(self.style.WARNING(FILES_ON_OTHER_HOST))
-        except DatabaseError:
-            return  # /ready reports an unavailable or unmigrated database
 
 
 def _check_port_is_free(host: str, port: int) -> None:

@@ -51,33 +51,31 @@ class Command(BaseCommand):
         except CollectionNotFound as exc:
             raise CommandError(str(exc), returncode=2) from exc
         saved = read_checkpoint(collection=collection) if options["resume"] else None
-        count, repaired_count = self._run(collection, saved, is_repairing=options["repair"])
-        repaired = f", {repaired_count} repaired" if options["repair"] else ""
-        self.stdout.write(f"{count} violations{repaired}")
-        if count > repaired_count:
-            raise SystemExit(1)
-
-    def _run(
-        self, collection: Collection | None, saved: SavedCheckpoint | None, *, is_repairing: bool
-    ) -> tuple[int, int]:
         checkpoint = saved.checkpoint if saved else None
         count = saved.violation_count if saved else 0
-        repaired_count = 0
-        progress = _Progress(self)
+        repaired_count = chunk_count = 0
+        printed_at = monotonic()
         for step in Verification(INVARIANTS, collection=collection, checkpoint=checkpoint).steps():
             for violation in step.violations:
                 self.stdout.write(str(violation))
             self.stdout.flush()
             count += len(step.violations)
-            if is_repairing:
+            if options["repair"]:
                 repaired_count += self._repair(step)
             if step.checkpoint:
-                save_checkpoint(
-                    SavedCheckpoint(step.checkpoint, count - repaired_count), collection=collection
-                )
-            progress.add(step)
+                current = SavedCheckpoint(step.checkpoint, count - repaired_count)
+                save_checkpoint(current, collection=collection)
+            chunk_count += step.chunk_count
+            if monotonic() - printed_at > PROGRESS_S:
+                printed_at = monotonic()
+                chunks = f"{chunk_count:,} chunks"
+                progress = chunks if step.checkpoint else "all chunks; other data follows"
+                self.stderr.write(f"checked {progress}")
         delete_checkpoint()
-        return count, repaired_count
+        repaired = f", {repaired_count} repaired" if options["repair"] else ""
+        self.stdout.write(f"{count} violations{repaired}")
+        if count > repaired_count:
+            raise SystemExit(1)
 
     def _repair(self, step: Step) -> int:
         """Return how many violations of a step are repaired."""
@@ -88,20 +86,3 @@ class Command(BaseCommand):
             if not each.done:
                 self.stdout.write(f"left: {each.violation}: {each.reason}")
         return sum(bool(each.done) for each in results)
-
-
-class _Progress:
-    """Prints the number of checked chunks on stderr."""
-
-    def __init__(self, command: BaseCommand) -> None:
-        self._command = command
-        self._printed_at = monotonic()
-        self._chunk_count = 0
-
-    def add(self, step: Step) -> None:
-        self._chunk_count += step.chunk_count
-        if monotonic() - self._printed_at > PROGRESS_S:
-            self._printed_at = monotonic()
-            chunks = f"{self._chunk_count:,} chunks"
-            progress = chunks if step.checkpoint else "all chunks; other data follows"
-            self._command.stderr.write(f"checked {progress}")
