@@ -14,7 +14,7 @@ from django.conf import settings  # noqa: E402
 from django.db import connections  # noqa: E402
 
 from pkb.databases import set_request_timeouts  # noqa: E402
-from pkb.http.admission import AdmissionMiddleware, body_limits, queue_limits  # noqa: E402
+from pkb.http.admission import AdmissionMiddleware, BodyLimits, queue_limits  # noqa: E402
 from pkb.http.endpoint_lookup import MCP  # noqa: E402
 from pkb.preload import start_loading  # noqa: E402
 from pkb.telemetry_setup import set_up  # noqa: E402  (needs the settings)
@@ -38,5 +38,11 @@ async def route(scope: Any, receive: Any, send: Any) -> None:
 
 
 application = AdmissionMiddleware(
-    route, queues=queue_limits(settings), bodies=body_limits(settings)
+    route,
+    queues=queue_limits(settings),
+    bodies=BodyLimits(
+        body_bytes=settings.PKB_MAX_BODY_BYTES,
+        file_bytes=settings.PKB_MAX_FILE_BYTES,
+        timeout_s=settings.PKB_BODY_TIMEOUT_S,
+    ),
 )

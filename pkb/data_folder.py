@@ -41,17 +41,13 @@ def read_secret_key(env: Env) -> str:
     path = env.PKB_DATA_DIR / "secret_key"
     try:
         if not path.exists():
-            _write_once(path)
+            # When several processes start at once, the first link wins.
+            draft = path.with_name(f"{path.name}.{os.getpid()}")
+            draft.touch(mode=0o600)
+            draft.write_text(get_random_secret_key(), encoding="ascii")
+            with suppress(FileExistsError):
+                path.hardlink_to(draft)
+            draft.unlink()
         return path.read_text(encoding="ascii")
     except OSError as exc:
         raise SystemExit(f"pkb: bad setting PKB_DATA_DIR: {exc}") from exc
-
-
-def _write_once(path: Path) -> None:
-    """Create the key file; when several processes start at once, the first link wins."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}")
-    draft.touch(mode=0o600)
-    draft.write_text(get_random_secret_key(), encoding="ascii")
-    with suppress(FileExistsError):
-        path.hardlink_to(draft)
-    draft.unlink()

@@ -53,7 +53,17 @@ def read_databases(env: Env, data_dir: Path) -> tuple[dict[str, dict[str, Any]],
     if env.POSTGRES_OWNER and postgres_dir is None:
         password = env.POSTGRES_OWNER_PASSWORD.get_secret_value()
         database["OWNER"] = {"USER": env.POSTGRES_OWNER, "PASSWORD": password}
-    database["OPTIONS"] = {**database.get("OPTIONS", {}), **_options(env)}
+    # With a filter, a vector search must scan on until the limit is reached (pgvector 0.8).
+    # relaxed_order returns rows slightly out of order; the reader sorts them.
+    # Pages are mostly in memory. With the default costs, a third of word searches would scan all
+    # chunks of the collection instead of the full-text index (docs/decisions/0013).
+    search = (
+        f"-c hnsw.ef_search={env.PKB_HNSW_EF_SEARCH}"
+        " -c hnsw.iterative_scan=relaxed_order -c jit=off"
+        " -c seq_page_cost=0.3 -c random_page_cost=0.33"
+    )
+    pool = {"min_size": 0, "max_size": env.PKB_DB_POOL_SIZE, "timeout": 10, "max_idle": 60}
+    database["OPTIONS"] = {**database.get("OPTIONS", {}), "options": search, "pool": pool}
     # The pool checks each connection before use: a lost one must not fail a request.
     database["CONN_HEALTH_CHECKS"] = True
     databases = {"default": database}
@@ -110,20 +120,6 @@ def set_request_timeouts(databases: Mapping[str, dict[str, Any]], settings: Any)
         size = options["pool"]["max_size"]
         wait_s = min(options["pool"]["timeout"], REQUEST_WAIT_S)
         options["pool"] |= {"timeout": wait_s, "max_waiting": size}
-
-
-def _options(env: Env) -> dict[str, Any]:
-    # With a filter, a vector search must scan on until the limit is reached (pgvector 0.8).
-    # relaxed_order returns rows slightly out of order; the reader sorts them.
-    # Pages are mostly in memory. With the default costs, a third of word searches would scan all
-    # chunks of the collection instead of the full-text index (docs/decisions/0013).
-    search = (
-        f"-c hnsw.ef_search={env.PKB_HNSW_EF_SEARCH}"
-        " -c hnsw.iterative_scan=relaxed_order -c jit=off"
-        " -c seq_page_cost=0.3 -c random_page_cost=0.33"
-    )
-    pool = {"min_size": 0, "max_size": env.PKB_DB_POOL_SIZE, "timeout": 10, "max_idle": 60}
-    return {"options": search, "pool": pool}
 
 
 def _parse_url(url: SecretStr, setting: str) -> dict[str, Any]:

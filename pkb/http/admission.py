@@ -181,14 +181,6 @@ def queue_limits(settings: Any) -> dict[Cost, QueueLimits]:
     }
 
 
-def body_limits(settings: Any) -> BodyLimits:
-    return BodyLimits(
-        body_bytes=settings.PKB_MAX_BODY_BYTES,
-        file_bytes=settings.PKB_MAX_FILE_BYTES,
-        timeout_s=settings.PKB_BODY_TIMEOUT_S,
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Caller:
     """The sender of a request: a user, or an IP address.
@@ -340,7 +332,13 @@ class AdmissionMiddleware:
             body = await self._read_body(scope, receive, caller, endpoint)
         except RequestRejected as rejected:
             await self._reject(rejected, scope, send)
-            await _linger(receive, rejected)
+            if rejected.status == HTTPStatus.REQUEST_TIMEOUT:  # the client sends nothing
+                return
+            # Read and discard what the client still sends, for a moment.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LINGER_S):
+                    while (await receive()).get("more_body", False):
+                        await asyncio.sleep(0)
             return
         except ClientDisconnected:
             return
@@ -391,7 +389,8 @@ class AdmissionMiddleware:
     ) -> Body:
         """Read the body, unless the request can be rejected before."""
         max_bytes = self._bodies.body_bytes
-        is_multipart = _header(scope, b"content-type").startswith(b"multipart/form-data")
+        headers = read_headers(scope["headers"])
+        is_multipart = headers.get("content-type", "").startswith("multipart/form-data")
         if endpoint.body == BodySize.SMALL:
             max_bytes = min(max_bytes, ANONYMOUS_BODY_BYTES)
         elif endpoint.body == BodySize.FILE and is_multipart:
@@ -401,8 +400,8 @@ class AdmissionMiddleware:
         excess = RequestRejected(413, f"The body may have at most {max_bytes:,} bytes.")
         if needs_login and caller.rejection:
             excess = caller.rejection
-        declared = _header(scope, b"content-length")
-        if declared.isdigit() and int(declared) > max_bytes:
+        declared = headers.get("content-length", "")
+        if declared.isdecimal() and int(declared) > max_bytes:
             raise excess
         if scope["path"] != MCP:
             self._limiter_for(endpoint.cost, caller).check(caller.name)
@@ -506,17 +505,3 @@ def _peer(scope: Any) -> str:
 def _address(scope: Any) -> str:
     forwarded = read_headers(scope["headers"]).get("x-forwarded-for", "")
     return resolve_client_ip(_peer(scope), forwarded)
-
-
-def _header(scope: Any, name: bytes) -> bytes:
-    return next((value for key, value in scope["headers"] if key == name), b"")
-
-
-async def _linger(receive: Any, rejected: RequestRejected) -> None:
-    """Read and discard what a rejected client still sends, for a moment."""
-    if rejected.status == HTTPStatus.REQUEST_TIMEOUT:  # it sends nothing
-        return
-    with suppress(TimeoutError):
-        async with asyncio.timeout(LINGER_S):
-            while (await receive()).get("more_body", False):
-                await asyncio.sleep(0)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import structlog
 from csp.middleware import CSPMiddleware, PolicyParts
 from django.conf import settings
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django_structlog.middlewares import RequestMiddleware
 
@@ -29,19 +29,10 @@ class LogMiddleware(RequestMiddleware):
     def format_request(request: HttpRequest) -> str:
         return f"{request.method} {request.path}"
 
-
-class RequestIdMiddleware:
-    """Adds the request id of the log to each response."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        response = self.get_response(request)
-        request_id = structlog.contextvars.get_contextvars().get("request_id")
-        if request_id:
-            response.headers["X-Request-ID"] = request_id
-        return response
+    def handle_response(self, request: HttpRequest, response: HttpResponse) -> None:
+        """Add the request id of the log to the response."""
+        response.headers["X-Request-ID"] = structlog.contextvars.get_contextvars()["request_id"]
+        super().handle_response(request, response)
 
 
 class OriginMiddleware:

@@ -31,11 +31,6 @@ class RequestRejected(Exception):
         self.status = status
         self.detail = detail
 
-    @property
-    def ends_connection(self) -> bool:
-        """Return whether the server stops reading and closes the connection."""
-        return self.status in {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}
-
 
 class ClientDisconnected(Exception):
     """The client has disconnected; no response can be sent."""
@@ -59,21 +54,19 @@ async def send_rejection(rejected: RequestRejected, *, scope: Any, send: Any) ->
     headers = [
         (b"content-type", media_type.encode()),
         (b"content-length", str(len(content)).encode()),
-        *_further_headers(rejected, scope),
     ]
-    await send({"type": "http.response.start", "status": rejected.status, "headers": headers})
-    await send({"type": "http.response.body", "body": content})
-
-
-def _further_headers(rejected: RequestRejected, scope: Any) -> list[tuple[bytes, bytes]]:
-    headers = []
     if rejected.status in {HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS}:
         headers.append((b"retry-after", str(RETRY_AFTER_S).encode()))
     if rejected.status == HTTPStatus.UNAUTHORIZED:
         challenge = str(NotLoggedIn.challenge)
         value = add_metadata(challenge) if scope["path"] == MCP else challenge
         headers.append((b"www-authenticate", value.encode()))
-    if rejected.ends_connection and scope.get("http_version", "1.1").startswith("1"):
+    # The server stops reading.
+    is_last = rejected.status in {
+        HTTPStatus.REQUEST_TIMEOUT,
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    }
+    if is_last and scope.get("http_version", "1.1").startswith("1"):
         headers.append((b"connection", b"close"))
     origin = dict(scope["headers"]).get(b"origin")
     if origin and (
@@ -81,4 +74,5 @@ def _further_headers(rejected: RequestRejected, scope: Any) -> list[tuple[bytes,
     ):
         headers.append((b"access-control-allow-origin", origin))
         headers.append((b"access-control-expose-headers", b"Retry-After"))
-    return headers
+    await send({"type": "http.response.start", "status": rejected.status, "headers": headers})
+    await send({"type": "http.response.body", "body": content})

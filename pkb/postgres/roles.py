@@ -59,7 +59,14 @@ def ensure_database(superuser: str, name: str) -> None:
         superuser: Connection string of the superuser, without a database.
     """
     with _connect(superuser, "postgres") as connection:
-        _reset_role_settings(connection)
+        # Any role may set session settings for itself.
+        for (database,) in connection.execute(_HAS_SETTINGS.encode(), [APPLICATION]).fetchall():
+            log.warning("role_settings_removed", role=APPLICATION, database=database)
+            reset = sql.SQL(
+                "ALTER ROLE {} IN DATABASE {} RESET ALL" if database else "ALTER ROLE {} RESET ALL"
+            )
+            names = filter(None, (APPLICATION, database))
+            connection.execute(reset.format(*map(sql.Identifier, names)))
         if _is_complete(connection) and _finds(connection, _IS_CLOSED, name):
             return
         connection.execute(_ONE_AT_A_TIME)
@@ -78,28 +85,14 @@ def ensure_database(superuser: str, name: str) -> None:
         connection.execute(sql.SQL("REVOKE TEMPORARY ON DATABASE {} FROM PUBLIC").format(named))
 
 
-def _reset_role_settings(connection: psycopg.Connection) -> None:
-    """Reset session settings of the application role, which any role may set for itself."""
-    for (database,) in connection.execute(_HAS_SETTINGS.encode(), [APPLICATION]).fetchall():
-        log.warning("role_settings_removed", role=APPLICATION, database=database)
-        within = (
-            sql.SQL("IN DATABASE {} ").format(sql.Identifier(database)) if database else sql.SQL("")
-        )
-        connection.execute(
-            sql.SQL("ALTER ROLE {} {}RESET ALL").format(sql.Identifier(APPLICATION), within)
-        )
-
-
 def _connect(superuser: str, database: str) -> psycopg.Connection:
     return psycopg.connect(superuser, dbname=database, autocommit=True)
 
 
 def _is_complete(connection: psycopg.Connection) -> bool:
-    is_marked = not connection.execute(MISSING_LEAKPROOF, [list(LEAKPROOF)]).rowcount
-    is_marked = (
-        is_marked and not connection.execute(f"SELECT WHERE {CAN_CREATE_LARGE_OBJECTS}").rowcount
-    )
-    return is_marked and _finds(connection, _IS_MADE, APPLICATION)
+    lacks_marks = connection.execute(MISSING_LEAKPROOF, [list(LEAKPROOF)]).rowcount
+    is_open = connection.execute(f"SELECT WHERE {CAN_CREATE_LARGE_OBJECTS}").rowcount
+    return not (lacks_marks or is_open) and _finds(connection, _IS_MADE, APPLICATION)
 
 
 def _mark(connection: psycopg.Connection) -> None:

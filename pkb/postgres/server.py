@@ -29,7 +29,6 @@ import psutil  # type: ignore[import-untyped]
 import psycopg
 from psycopg import pq
 
-from pkb.postgres.memory import MIB, machine_memory_bytes, scaled_settings
 from pkb.postgres.programs import (
     Account,
     PostgresDidNotStart,
@@ -40,6 +39,7 @@ from pkb.postgres.programs import (
 from pkb.postgres.roles import FIRST_STATEMENTS, ensure_database
 from pkb.postgres.versions import require_same_version, take_over
 
+MIB = 2**20
 # Used only to create roles and databases.
 SUPERUSER = "postgres"
 PORT = "5432"
@@ -48,6 +48,7 @@ PORT = "5432"
 START_TIMEOUT_S = 900
 STOP_TIMEOUT_S = 120
 POLL_S = 0.05
+RECHECK_AFTER_S = 1.0
 SOCKET_DIR_MAX_BYTES = 90  # sun_path holds 107 bytes, "/.s.PGSQL.5432.lock" among them
 # Lines of the server log in error messages; a longer log is rotated at a start.
 LOG_TAIL_LINES = 20
@@ -70,6 +71,7 @@ class EmbeddedPostgres:
         if len(os.fsencode(self._socket_dir)) > SOCKET_DIR_MAX_BYTES or not is_valid:
             # Not tempfile.gettempdir(): processes may have different TMPDIRs.
             self._socket_dir = Path("/tmp") / self._cluster  # noqa: S108 -- its owner is checked
+        self._answered_at = -RECHECK_AFTER_S
         self._conninfo = psycopg.conninfo.make_conninfo(
             host=str(self._socket_dir), port=PORT, user=SUPERUSER, connect_timeout=5
         )
@@ -92,6 +94,18 @@ class EmbeddedPostgres:
             if not self._data.exists():
                 self._initialise(account)
             self._start_and_wait(account)
+
+    def ensure_running(self) -> None:
+        """Start the server if it was stopped or killed; check at most once a second.
+
+        A check forks a backend, too expensive for each request (docs/decisions/0014).
+
+        Raises:
+            PostgresDidNotStart, OtherVersion: As ``start``.
+        """
+        if time.monotonic() - self._answered_at > RECHECK_AFTER_S:
+            self.start()
+            self._answered_at = time.monotonic()
 
     def stop(self) -> None:
         """Stop the server and end its connections; do nothing if it does not run."""
@@ -277,6 +291,37 @@ class EmbeddedPostgres:
         log = self._log.read_text(errors="replace") if self._log.exists() else ""
         tail = log.splitlines()[-LOG_TAIL_LINES:]
         return "\n".join([f"{reason.strip()}\nThe end of {self._log}:", *tail])
+
+
+def scaled_settings(memory_bytes: int) -> dict[str, str]:
+    """Return memory settings for a machine of this size that also runs other programs."""
+
+    def share(divisor: int, min_mib: int, max_mib: int) -> int:
+        return min(max(memory_bytes // divisor // MIB, min_mib), max_mib)
+
+    maintenance_mib = share(16, 64, 1024)
+    # A parallel HNSW build needs maintenance_work_mem in /dev/shm, which has 64 MB in Docker.
+    shared_memory = "posix"
+    with suppress(FileNotFoundError):
+        shm = os.statvfs("/dev/shm")  # noqa: S108 -- no file is made there
+        if shm.f_blocks * shm.f_frsize <= 2 * maintenance_mib * MIB:
+            shared_memory = "sysv"
+    return {
+        "shared_buffers": f"{share(8, 64, 1024)}MB",
+        "work_mem": f"{share(1024, 4, 32)}MB",
+        "maintenance_work_mem": f"{maintenance_mib}MB",
+        "effective_cache_size": f"{share(2, 256, 2**20)}MB",
+        "dynamic_shared_memory_type": shared_memory,
+    }
+
+
+def machine_memory_bytes() -> int:
+    """Return the memory this process may use: the machine's, or its container's if that is less."""
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):  # cgroup v2, v1
+        with suppress(OSError, ValueError):  # no such file, or "max"
+            limits.append(int((Path("/sys/fs/cgroup") / name).read_text()))
+    return min(limits)
 
 
 def processes() -> list[tuple[int, int, str]]:

@@ -122,7 +122,13 @@ class OldCluster(EmbeddedPostgres):
 
     def _copy(self, old: Path, account: Account) -> Counts:
         """Create `data-upgraded` with the rows of `data`, and return their counts."""
-        self._require_room()
+        files = (path for path in self._data.rglob("*") if path.is_file())
+        needed = sum(path.stat().st_size for path in files) + SPARE_BYTES
+        free = shutil.disk_usage(self.state_dir).free
+        if free < needed:
+            raise PostgresDidNotStart(
+                f"{self.state_dir} has {free >> 20} MB left, but the copy needs {needed >> 20} MB"
+            )
         closed = first_closed_folder(old / "pg_ctl", account)
         if closed:
             raise PostgresDidNotStart(
@@ -135,7 +141,14 @@ class OldCluster(EmbeddedPostgres):
         # The old cluster recovers here and is stopped cleanly, as pg_upgrade requires.
         with self._run(programs, str(old / "pg_ctl"), self._data):
             before = self._count()
-        self._initialise_as(programs, old, new)
+        # pg_upgrade requires an empty cluster with the same checksum setting; it copies encoding
+        # and locale.
+        control = programs.run(str(old / "pg_controldata"), str(self._data)).stdout
+        has_checksums = "Data page checksum version:           0" not in control
+        checksums = "--data-checksums" if has_checksums else "--no-data-checksums"
+        login = (f"--username={SUPERUSER}", "--auth-local=trust", "--auth-host=reject")
+        programs.check("initdb", "-D", str(new), checksums, *login)
+        (new / "pkb.conf").touch()
         folders = ("--old-datadir", str(self._data), "--new-datadir", str(new))
         access = ("--username", SUPERUSER, "--socketdir", str(self._socket_dir))
         programs.check("pg_upgrade", "--old-bindir", str(old), *folders, *access)
@@ -149,25 +162,6 @@ class OldCluster(EmbeddedPostgres):
             raise PostgresDidNotStart(f"the rows of the clusters differ: {', '.join(changed)}")
         new.rename(self.state_dir / UPGRADED)
         return after
-
-    def _require_room(self) -> None:
-        files = (path for path in self._data.rglob("*") if path.is_file())
-        needed = sum(path.stat().st_size for path in files) + SPARE_BYTES
-        free = shutil.disk_usage(self.state_dir).free
-        if free < needed:
-            raise PostgresDidNotStart(
-                f"{self.state_dir} has {free >> 20} MB left, but the copy needs {needed >> 20} MB"
-            )
-
-    def _initialise_as(self, programs: Programs, old: Path, new: Path) -> None:
-        """Create an empty cluster with the same checksum setting, as pg_upgrade requires."""
-        control = programs.run(str(old / "pg_controldata"), str(self._data)).stdout
-        has_checksums = "Data page checksum version:           0" not in control
-        checksums = "--data-checksums" if has_checksums else "--no-data-checksums"
-        access = (f"--username={SUPERUSER}", "--auth-local=trust", "--auth-host=reject")
-        # pg_upgrade copies encoding and locale.
-        programs.check("initdb", "-D", str(new), checksums, *access)
-        (new / "pkb.conf").touch()
 
     @contextmanager
     def _run(self, programs: Programs, pg_ctl: str, data: Path) -> Iterator[None]:

@@ -13,7 +13,7 @@ from django.db import DatabaseError, InterfaceError, connection, connections
 from django.utils import timezone
 from django.utils.timesince import timesince
 
-from corpus.postgres.standby import REPLICA, Position, Reason, read_position
+from corpus.postgres.standby import REPLICA, Reason, read_position
 from corpus.queue import HEARTBEAT_TIMEOUT, Backlog, Worker, list_workers, read_backlog
 from pkb.backup.rotation import Backups, read_backups
 from pkb.postgres.programs import PostgresDidNotStart
@@ -163,7 +163,17 @@ class State:
 
 def read_state() -> State:
     """Return the status; unavailable parts are None."""
-    workers, backlog, position = _query_database()
+    was_open = connection.connection is not None
+    workers = backlog = position = None
+    try:
+        # If only the position fails, the other results are still valid.
+        with suppress(*DATABASE_ERRORS):
+            workers, backlog = list_workers(), read_backlog()
+            position = read_position() if REPLICA in connections else None
+    finally:
+        # The thread of an exporter has no request that would close its connection.
+        if not was_open:
+            connection.close()
     backup_dir = settings.PKB_BACKUP_DIR
     folders = {
         "data": settings.DATA_DIR,
@@ -184,24 +194,6 @@ def read_state() -> State:
         backup_interval=timedelta(hours=settings.PKB_BACKUP_EVERY_HOURS),
         standby=read_standby(position),
     )
-
-
-def _query_database() -> tuple[list[Worker] | None, Backlog | None, Position | None]:
-    was_open = connection.connection is not None
-    position = None
-    try:
-        workers, backlog = list_workers(), read_backlog()
-        # If this fails, the other results are still valid.
-        with suppress(*DATABASE_ERRORS):
-            position = read_position() if REPLICA in connections else None
-    except DATABASE_ERRORS:
-        return None, None, None
-    else:
-        return workers, backlog, position
-    finally:
-        # The thread of an exporter has no request that would close its connection.
-        if not was_open:
-            connection.close()
 
 
 def _humanize(time: timedelta) -> str:

@@ -16,9 +16,8 @@ import psycopg
 import pytest
 
 from pkb.postgres import APPLICATION, OWNER
-from pkb.postgres.memory import MIB, scaled_settings
 from pkb.postgres.programs import PostgresDidNotStart
-from pkb.postgres.server import SUPERUSER, EmbeddedPostgres
+from pkb.postgres.server import MIB, SUPERUSER, EmbeddedPostgres, scaled_settings
 from pkb.postgres.versions import UPGRADED, find_old_programs
 from tests.faults.clusters import (
     IS_ROOT,

@@ -13,7 +13,6 @@ import psutil  # type: ignore[import-untyped]
 import pytest
 
 import pkb.postgres.programs
-from pkb.postgres.embedded.base import ServerSupervisor
 from pkb.postgres.programs import PostgresDidNotStart
 from pkb.postgres.server import EmbeddedPostgres
 from tests.faults.clusters import (
@@ -47,12 +46,11 @@ class TestStopping:
     def test_server_that_is_kept_running_comes_back_when_killed(
         self, server: EmbeddedPostgres
     ) -> None:
-        keeper = ServerSupervisor(server)
-        keeper.ensure_running()
+        server.ensure_running()
         killed = kill_postmaster(server)
 
         def is_back() -> bool:
-            keeper.ensure_running()
+            server.ensure_running()
             return server.pid not in {None, killed}
 
         wait_until(is_back)
