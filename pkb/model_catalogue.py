@@ -26,10 +26,27 @@ _OPENAI = re.compile(
 
 def embedders(env: Env, *, cache_dir: Path) -> Catalogue:
     """Return the embedding models; exported models are stored in ``cache_dir``."""
-    catalogue = _packaged_embedders(env, cache_dir)
-    catalogue["hashing-<dimension>"] = {
-        "BACKEND": "corpus.embedders.hashed_words.HashingEmbedder",
-        "PATTERN": rf"hashing-(?P<dimension>{_DIMENSION})",
+    minilm, int8, bge = "all-MiniLM-L6-v2", "all-MiniLM-L6-v2-int8", "bge-small-en-v1.5"
+    onnx = "corpus.embedders.onnx.OnnxEmbedder"
+    shared = {
+        "cache_dir": str(cache_dir),
+        "batch_size": env.EMBEDDING_BATCH_SIZE,
+        "threads": env.PKB_MODEL_THREADS,
+    }
+    quantized = {"model": minilm, "name": int8, "quantized": True, **shared}
+    weights = {bge: 0.6, int8: 0.4}
+    catalogue: Catalogue = {
+        minilm: {"BACKEND": onnx, "OPTIONS": {"model": minilm, **shared}},
+        int8: {"BACKEND": onnx, "OPTIONS": quantized},
+        bge: {"BACKEND": onnx, "OPTIONS": {"model": bge, **shared}},
+        f"{bge}+{minilm}": {
+            "BACKEND": "corpus.embedders.concatenated.ConcatenatedEmbedder",
+            "OPTIONS": {"name": f"{bge}+{minilm}", "weights": weights},
+        },
+        "hashing-<dimension>": {
+            "BACKEND": "corpus.embedders.hashed_words.HashingEmbedder",
+            "PATTERN": rf"hashing-(?P<dimension>{_DIMENSION})",
+        },
     }
     for model in [env.embedding_model_name, *env.extra_embedding_models]:
         if not model.startswith(_OWN_PREFIXES):
@@ -55,34 +72,6 @@ def embedders(env: Env, *, cache_dir: Path) -> Catalogue:
                 },
             }
     return catalogue
-
-
-def _packaged_embedders(env: Env, cache_dir: Path) -> Catalogue:
-    minilm, bge = "all-MiniLM-L6-v2", "bge-small-en-v1.5"
-    shared = {
-        "cache_dir": str(cache_dir),
-        "batch_size": env.EMBEDDING_BATCH_SIZE,
-        "threads": env.PKB_MODEL_THREADS,
-    }
-
-    def onnx(model: str, **options: Any) -> dict[str, Any]:
-        return {
-            "BACKEND": "corpus.embedders.onnx.OnnxEmbedder",
-            "OPTIONS": {"model": model, **options, **shared},
-        }
-
-    return {
-        minilm: onnx(minilm),
-        f"{minilm}-int8": onnx(minilm, name=f"{minilm}-int8", quantized=True),
-        bge: onnx(bge),
-        f"{bge}+{minilm}": {
-            "BACKEND": "corpus.embedders.concatenated.ConcatenatedEmbedder",
-            "OPTIONS": {
-                "name": f"{bge}+{minilm}",
-                "weights": {bge: 0.6, f"{minilm}-int8": 0.4},
-            },
-        },
-    }
 
 
 def rerankers(env: Env) -> Catalogue:

@@ -126,12 +126,18 @@ def find_document(document_id: UUID) -> Document:
 
 
 def read_window(
-    document: Document, *, start: int, size: int, marked: tuple[int, int] | None = None
+    document: Document,
+    *,
+    start: int,
+    size: int,
+    marked: tuple[int, int] | None = None,
+    with_chunks: bool = True,
 ) -> Reading:
     """Read about ``size`` characters from ``start`` on, and the chunks that touch them."""
     start, text = _read_lines(document, start, size, held=marked[0] if marked else None)
     end = start + len(text)
-    chunks = list(Chunk.objects.shown().filter(document=document).overlapping(start, end))
+    shown = Chunk.objects.shown().filter(document=document).overlapping(start, end)
+    chunks = list(shown) if with_chunks else []
     # The colors of neighbors differ; text of two chunks is in the marks of both.
     marks = [
         Mark(
@@ -140,27 +146,17 @@ def read_window(
         )
         for chunk in chunks
     ]  # fmt: skip
-    return Reading(
-        document, start, end, _draw(document, text, start, marks, marked), chunks, marked
-    )
+    if marked:
+        marks.append(Mark(*marked, id="passage"))
+    html = render_block(text, media_type=document.media_type, offset=start, marks=marks)
+    return Reading(document, start, end, html, chunks, marked)
 
 
 def read_around(document: Document, *, start: int, end: int) -> Reading:
     """Read a passage with what is before and after it, without chunks."""
     first = max(start - PANEL_CHARS // 2, 0)
-    size = max(PANEL_CHARS, end - first + PANEL_CHARS // 2)
-    marked = (start, end)
-    first, text = _read_lines(document, first, min(size, PAGE_CHARS), held=start)
-    html = _draw(document, text, first, [], marked)
-    return Reading(document, first, first + len(text), html, [], marked)
-
-
-def _draw(
-    document: Document, text: str, start: int, marks: list[Mark], marked: tuple[int, int] | None
-) -> SafeString:
-    if marked:
-        marks = [*marks, Mark(*marked, id="passage")]
-    return render_block(text, media_type=document.media_type, offset=start, marks=marks)
+    size = min(max(PANEL_CHARS, end - first + PANEL_CHARS // 2), PAGE_CHARS)
+    return read_window(document, start=first, size=size, marked=(start, end), with_chunks=False)
 
 
 def _read_lines(
