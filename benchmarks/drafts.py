@@ -50,6 +50,7 @@ from evaluation.index import index_dataset
 from evaluation.metrics import contains_gold
 from qa.answer_question import answer_question
 from qa.answerers.lm_answerer import LMAnswerer
+from qa.concurrency import Listener
 from qa.context import QAContext, build_context
 from qa.types import AnsweredQuestion
 from tests.support.chat_server import Call, chat_server
@@ -212,11 +213,7 @@ def ask(question: str, address: str, model: Model) -> tuple[AnsweredQuestion, fl
     first: list[float] = []
     started = perf_counter()
 
-    class Listener:
-        def raise_if_cancelled(self) -> None: ...
-
-        def on_step(self, step: str) -> None: ...
-
+    class FirstText(Listener):
         def on_text(self, text: str, citation: object) -> None:
             first.append(perf_counter() - started)
 
@@ -227,7 +224,7 @@ def ask(question: str, address: str, model: Model) -> tuple[AnsweredQuestion, fl
             question,
             collection=address,
             k=12,
-            context=replace(context, listener=Listener(), caches_answers=False),
+            context=replace(context, listener=FirstText(), caches_answers=False),
             route="evaluate",
         )
     return answered, first[0] if first else 0.0

@@ -100,12 +100,8 @@ class DataSet:
 
     @property
     def counts(self) -> dict[str, int]:
-        return {
-            "documents": len(self.documents),
-            "queries": len(self.queries),
-            "questions": len(self.questions),
-            "claims": len(self.claims),
-        }
+        names = ("documents", "queries", "questions", "claims")
+        return {name: len(getattr(self, name)) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +135,12 @@ class _Row:
             raise self.error(f"{name!r} must be a list of texts.")
         return tuple(values)
 
+    def objects(self, name: str) -> list[dict[str, Any]]:
+        value = self.fields.get(name, [])
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise self.error(f"{name!r} must be a list of objects.")
+        return value
+
 
 def read_dataset(folder: Path) -> DataSet:
     """Read a folder; without queries, the answerable questions are the queries.
@@ -170,7 +172,15 @@ def read_dataset(folder: Path) -> DataSet:
         documents=documents,
         queries=tuple(queries) or queries_of(questions),
         questions=questions,
-        claims=tuple(_claim(row) for row in rows["claims"]),
+        claims=tuple(
+            Claim(
+                row.key("id"),
+                row.text("claim"),
+                row.text("label", default=""),
+                tuple(row.objects("evidence")),
+            )
+            for row in rows["claims"]
+        ),
     )
 
 
@@ -233,31 +243,26 @@ def _read_rows(folder: Path, name: str) -> Iterator[_Row]:
     if not path.is_file():
         return
     number = 0
-    known_ids: set[object] = set()
+    known_ids: set[str] = set()
     try:
         with (gzip.open if path == zipped else open)(path, "rt", encoding="utf-8") as lines:
             for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    yield _parse(path, number, line, known_ids)
+                if not line.strip():
+                    continue
+                row = _Row(path, number, json.loads(line))
+                if not isinstance(row.fields, dict):
+                    raise row.error("is no JSON object.")
+                # A line of qrels has no id of its own: several lines may belong to one query.
+                key = "" if "qid" in row.fields else row.key("id")
+                if key in known_ids:
+                    raise row.error(f"the id {key!r} stands there twice.")
+                if key:
+                    known_ids.add(key)
+                yield row
     except (OSError, EOFError, UnicodeDecodeError) as exc:
         raise InvalidDataSet(f"{path}:{number + 1}: cannot be read: {exc}") from exc
-
-
-def _parse(path: Path, number: int, line: str, known_ids: set[object]) -> _Row:
-    try:
-        fields = json.loads(line)
     except ValueError as exc:
         raise InvalidDataSet(f"{path}:{number}: is no JSON: {exc}") from exc
-    if not isinstance(fields, dict):
-        raise InvalidDataSet(f"{path}:{number}: is no JSON object.")
-    row = _Row(path, number, fields)
-    # A line of qrels has no id of its own: several lines may belong to one query.
-    if "qid" not in fields:
-        key = row.key("id")
-        if key in known_ids:
-            raise row.error(f"the id {key!r} stands there twice.")
-        known_ids.add(key)
-    return row
 
 
 def _document(row: _Row) -> GoldDocument:
@@ -312,11 +317,9 @@ def _question(
 
 def _turns(row: _Row) -> Iterator[Turn]:
     """Yield each question of the conversation with the agent's reply to it, which may be empty."""
-    turns = row.fields.get("history", [])
-    is_valid = isinstance(turns, list) and all(
-        isinstance(each, dict)
-        and isinstance(each.get("text"), str)
-        and each.get("speaker") in ("user", "agent")
+    turns = row.objects("history")
+    is_valid = all(
+        isinstance(each.get("text"), str) and each.get("speaker") in ("user", "agent")
         for each in turns
     )
     if not is_valid:
@@ -326,10 +329,3 @@ def _turns(row: _Row) -> Iterator[Turn]:
             following = turns[index + 1 : index + 2]
             replies = [reply["text"] for reply in following if reply["speaker"] == "agent"]
             yield Turn(each["text"], "".join(replies))
-
-
-def _claim(row: _Row) -> Claim:
-    evidence = row.fields.get("evidence", [])
-    if not isinstance(evidence, list) or not all(isinstance(item, dict) for item in evidence):
-        raise row.error("'evidence' must be a list of objects.")
-    return Claim(row.key("id"), row.text("claim"), row.text("label", default=""), tuple(evidence))

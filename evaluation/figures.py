@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.failure_stage import FailureStage
 from evaluation.metrics import (
     Array,
     Statistic,
@@ -19,6 +18,7 @@ from evaluation.results import (
     CLAIMS,
     FOREIGN,
     RETRIEVAL,
+    FailureStage,
     Figure,
     Observation,
     Observations,

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 
 from django.conf import settings
+from django.test.utils import override_settings
 
 from corpus.catalogue import create_collection, delete_collection
 from corpus.chunk_settings import default_chunking
@@ -15,7 +16,6 @@ from corpus.ingestion.ingest import ingest_submission
 from corpus.ingestion.submission import Attributes, Submission, SubmittedFile
 from corpus.models import Collection, Document
 from evaluation.datasets import DataSet, GoldDocument
-from evaluation.overrides import overridden
 from evaluation.results import Progress
 
 # Prefix of collections of evaluations.
@@ -111,11 +111,8 @@ def _ingest_document(document: GoldDocument, collection: Collection) -> bool:
             ingest_submission(Submission(file, attributes), collection=collection)
         else:
             # Texts may be shorter or longer than requests may send.
-            limits = {
-                "PKB_MIN_INPUT_CHARS": 1,
-                "PKB_MAX_INPUT_CHARS": settings.PKB_MAX_FILE_CHARS,
-            }
-            with overridden(limits):
+            limit = settings.PKB_MAX_FILE_CHARS
+            with override_settings(PKB_MIN_INPUT_CHARS=1, PKB_MAX_INPUT_CHARS=limit):
                 ingest_submission(Submission(document.text, attributes), collection=collection)
     # Two documents have the same text: one is stored with both ids.
     except DuplicateDocument as exc:

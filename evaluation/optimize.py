@@ -132,7 +132,7 @@ def _as_case(
 ) -> Case:
     """Find the passages that the product would answer this question from."""
     query = Query(question.text, collection=indexed.collection.qualified_name, k=k)
-    search = search_passages(query, mode="hybrid", threshold=0.0, rerank=True, context=context)
+    search = search_passages(query, context=context)
     gold = set(question.doc_ids)
     gold_ids = {document for document, keys in indexed.ids.items() if gold & set(keys)}
     return Case(query, search.results, partial(is_right, question=question, gold_ids=gold_ids))

@@ -112,16 +112,12 @@ def _ask_for(subject: str, verb: str, rest: str) -> str:
 def _from_headings(text: str, headings: Sequence[Heading]) -> Iterator[Proposal]:
     """Turn headings that imply a question into one; the first sentence answers it."""
     spans = list(_prose(text, headings))
-    for heading, until in _sections(text, headings):
+    ends = [*(heading.start for heading in headings[1:]), len(text)]
+    for heading, until in zip(headings, ends, strict=False):  # without headings, no section
         question = _as_question(" ".join(_MARKUP.sub("", heading.text).split()))
         inside = [span for span in spans if heading.end <= span[0] < until]
         if question and inside:
             yield Proposal(question, (), *inside[0])
-
-
-def _sections(text: str, headings: Sequence[Heading]) -> Iterator[tuple[Heading, int]]:
-    ends = [*(heading.start for heading in headings[1:]), len(text)]
-    yield from zip(headings, ends, strict=False)  # without headings there is no section
 
 
 def _as_question(heading: str) -> str:

@@ -1,8 +1,8 @@
 """Propose questions about a collection's documents, and accept or reject them."""
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from random import Random
-from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -23,7 +23,6 @@ from qa.segments import sentences_around
 SEED = 20_260_101
 
 Propose = Callable[[Document], Iterable[Proposal]]
-_Waiting = tuple[Document, Iterator[Proposal]]
 
 
 def propose_by_rules(document: Document) -> list[Proposal]:
@@ -64,10 +63,18 @@ def propose_questions(
     """
     there = Question.objects.filter(collection=collection)
     known = {text.lower() for text in there.values_list("text", flat=True)}
+    documents = collection.documents.stored().order_by("created_at", "pk")
+    keys = list(documents.values_list("pk", flat=True))
+    Random(SEED).shuffle(keys)  # noqa: S311  (no secret)
+    waiting = deque(_propose_for(key, propose) for key in keys)
     stored: list[Question] = []
-    for document, proposal in _in_turn(collection, propose):
-        if len(stored) == count:
-            break
+    while waiting and len(stored) < count:
+        proposals = waiting.popleft()
+        following = next(proposals, None)
+        if following is None:
+            continue
+        waiting.append(proposals)
+        document, proposal = following
         if proposal.text.lower() not in known:
             known.add(proposal.text.lower())
             stored.append(
@@ -86,29 +93,10 @@ def propose_questions(
     return stored
 
 
-def _in_turn(collection: Collection, propose: Propose) -> Iterator[tuple[Document, Proposal]]:
-    """Yield proposals of all documents in turn."""
-    rows = collection.documents.stored().order_by("created_at", "pk")
-    keys = list(rows.values_list("pk", flat=True))
-    Random(SEED).shuffle(keys)  # noqa: S311  (no secret)
-    waiting: list[_Waiting] = []
-    for key in keys:
-        document = Document.objects.stored().select_related("content").filter(pk=key).first()
-        if document is not None:
-            waiting.append((document, iter(propose(document))))
-            yield from _first_of(waiting[-1:], waiting)
-    while waiting:
-        yield from _first_of(list(waiting), waiting)
-
-
-def _first_of(turn: list[_Waiting], waiting: list[_Waiting]) -> Iterator[tuple[Document, Proposal]]:
-    """Yield the next proposal of each document; drop exhausted ones from ``waiting``."""
-    for place in turn:
-        document, proposals = place
-        proposal = next(proposals, None)
-        if proposal is None:
-            waiting.remove(place)
-        else:
+def _propose_for(key: UUID, propose: Propose) -> Iterator[tuple[Document, Proposal]]:
+    """Yield the proposals of one document, which is read when the first is asked for."""
+    for document in Document.objects.stored().select_related("content").filter(pk=key):
+        for proposal in propose(document):
             yield document, proposal
 
 
@@ -124,38 +112,28 @@ def adopt_feedback(collection: Collection) -> int:
     is unknown.
     """
     liked = Feedback.objects.accepted().filter(answer__collection=collection, rating="up")
-    questions = [*_of_marked(liked), *_of_citations(liked.filter(start_char=None))]
+    marked = list(liked.filter(document__isnull=False))
+    places = [_span_of(each) for each in marked]
+    questions = []
+    for at, text in read_slices(places).items():  # of passages that are unchanged
+        answer, (document_id, _, first, last) = marked[at].answer, places[at]
+        # The highlighted words of a passage that was shown in full.
+        likeliest = [
+            text[close["start_char"] - first : close["end_char"] - first]
+            for close in answer.closest
+            if close["document_id"] == document_id and close.get("unit") == [first, last]
+        ]
+        questions.append(_adopted(answer, places[at], answers=[*likeliest, text], quote=text))
+    cited = models.Citation.objects.filter(
+        answer__feedback__in=liked.filter(start_char=None), ordinal=0, document__isnull=False
+    )
+    questions += [
+        _adopted(each.answer, _span_of(each), answers=[each.quote], quote=each.quote)
+        for each in cited.select_related("answer")
+    ]
     before = Question.objects.filter(collection=collection).count()
     Question.objects.bulk_create(questions, ignore_conflicts=True)
     return Question.objects.filter(collection=collection).count() - before
-
-
-def _of_marked(liked: QuerySet[Feedback]) -> Iterator[Question]:
-    """Yield a question for each marked passage that is unchanged."""
-    marked = list(liked.filter(document__isnull=False))
-    places = [_span_of(each) for each in marked]
-    for at, text in read_slices(places).items():
-        answer = marked[at].answer
-        answers = [*_likeliest_words(answer.closest, places[at], text), text]
-        yield _adopted(answer, places[at], answers=answers, quote=text)
-
-
-def _likeliest_words(
-    closest: Iterable[dict[str, Any]], place: DocumentSpan, text: str
-) -> Iterator[str]:
-    """Yield the highlighted words of a passage that was shown in full."""
-    document_id, _, first, last = place
-    for close in closest:
-        if close["document_id"] == document_id and close.get("unit") == [first, last]:
-            yield text[close["start_char"] - first : close["end_char"] - first]
-
-
-def _of_citations(liked: QuerySet[Feedback]) -> Iterator[Question]:
-    first = models.Citation.objects.filter(
-        answer__feedback__in=liked, ordinal=0, document__isnull=False
-    )
-    for each in first.select_related("answer"):
-        yield _adopted(each.answer, _span_of(each), answers=[each.quote], quote=each.quote)
 
 
 def _span_of(span: Feedback | models.Citation) -> DocumentSpan:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from typing import Any, Self
 
 RETRIEVAL, ANSWERS, CLAIMS = "retrieval", "answers", "claims"
@@ -40,6 +41,16 @@ class Figure:
     high: float | None
     n: int
     better: str
+
+
+class FailureStage(StrEnum):
+    """The first stage after which the right answer was missing."""
+
+    NOT_FOUND = "not_found"  # no passage that the answerer was given holds it
+    OTHER_PASSAGE = "other_passage"  # one does, and another was chosen
+    OTHER_SENTENCE = "other_sentence"  # it stands in the passage chosen, beside what was drafted
+    NOT_PROVED = "not_proved"  # it was drafted, and dropped for want of a proof
+    REFUSED = "refused_right"  # it was drafted, and not said for want of confidence
 
 
 Share = tuple[float, float, float]

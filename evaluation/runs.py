@@ -7,9 +7,8 @@ from uuid import UUID
 
 from corpus.models import DEFAULT_COLLECTION, Collection, DocumentContent
 from evaluation.datasets import Claim, GoldDocument, GoldQuery, GoldQuestion, Turn
-from evaluation.failure_stage import FailureStage, find_failure_stage
 from evaluation.metrics import NDCG_DEPTH, contains_gold, exact_match, judge_ranking, token_f1
-from evaluation.results import Observation, Progress
+from evaluation.results import FailureStage, Observation, Progress
 from qa import models
 from qa.answer_question import answer_question
 from qa.context import QAContext
@@ -125,9 +124,6 @@ def run_queries(
                     query.text, expander=context.expander, count=context.expansion_count
                 ),
             ),
-            mode="hybrid",
-            threshold=0.0,
-            rerank=True,
             context=context,
         )
         keys = [key for p in search.results for key in ids.get(p.document_id, ())]
@@ -260,6 +256,19 @@ def judge_answer(question: GoldQuestion, answered: AnsweredQuestion, *, ids: Ids
 def _says(text: str, gold: Sequence[str]) -> bool:
     """Return whether a text contains one of the answers; False without answers."""
     return bool(contains_gold(text, gold)) or token_f1(text, gold) >= RIGHT_FROM_F1
+
+
+def find_failure_stage(answered: AnsweredQuestion, gold: Sequence[str]) -> FailureStage:
+    """Return the stage at which an answer without a gold answer lost it."""
+    draft, passages = answered.draft, answered.passages
+    quotes = [q for each in draft.statements for q in each.quotes] if draft is not None else []
+    drafted = " ".join([draft.text if draft else "", *(quote.text for quote in quotes)])
+    if contains_gold(drafted, gold):
+        return FailureStage.REFUSED if answered.answer.abstained else FailureStage.NOT_PROVED
+    if any(contains_gold(quote.passage.text, gold) for quote in quotes):
+        return FailureStage.OTHER_SENTENCE
+    is_retrieved = any(contains_gold(passage.text, gold) for passage in passages)
+    return FailureStage.OTHER_PASSAGE if is_retrieved else FailureStage.NOT_FOUND
 
 
 def count_altered(citations: Sequence[Citation]) -> int:

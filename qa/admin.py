@@ -10,7 +10,7 @@ from unfold.admin import TabularInline
 
 from corpus.admin import ReadOnlyAdmin
 from qa import models
-from qa.answer_store import review_feedback
+from qa.feedback import review_feedback
 from qa.models import Feedback, Message, Session
 
 # Filters that the admin pages of documents and chunks link to.

@@ -1,11 +1,15 @@
-"""Answer one question; the entry point for views, commands and tests."""
+"""Answer one question, and store the answer; the entry point for views, commands and tests."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from time import perf_counter
 from typing import Any
 
-from corpus.models import Collection
+from django.db import transaction
+from django.db.models import Model
+
+from accounts.audit import record_question
+from corpus.models import Chunk, Collection, Document
 from corpus.telemetry import (
     Step,
     answer_cache,
@@ -17,17 +21,28 @@ from corpus.telemetry import (
     prompt_tokens,
     span,
 )
+from qa import models
 from qa.answer_cache import find_slot
-from qa.answer_store import record_answer
 from qa.concurrency import Listener, answering_slot
-from qa.context import QAContext
+from qa.configuration_hash import configuration_sha256
+from qa.context import EXTRACTIVE, QAContext
 from qa.graph_state import QAInput
 from qa.intent import IntentKind
 from qa.language_model import VerifiedDraft
+from qa.models import ERASED_ANSWER, ERASED_CITATION
 from qa.search.display import add_page_numbers, show_units
 from qa.search.hybrid import VersionPinnedRetriever
 from qa.search.selected_text import SelectedText
-from qa.types import Answer, AnsweredQuestion, Draft, Exchange, Query
+from qa.types import (
+    Answer,
+    AnsweredQuestion,
+    Citation,
+    ClosePassage,
+    Draft,
+    Exchange,
+    Passage,
+    Query,
+)
 
 
 def answer_question(
@@ -68,10 +83,19 @@ def answer_question(
         cached = slot.get() if slot else None
         if slot:
             answer_cache.add(1, {**labels, "found": cached is not None})
-        if cached is not None:
-            return _store(_replay_cached(cached, context.listener, started), question, stored)
-        made, is_cacheable = _compute_answer(inputs, context, selected_text)
-        answered = _store(made, question, stored)
+        if cached is None:
+            made, is_cacheable = _compute_answer(inputs, context, selected_text)
+        else:
+            made, is_cacheable = _replay_cached(cached, context.listener, started), False
+        answer = replace(made.answer, question=question)  # exactly as it was asked
+        stored_id = record_answer(
+            answer,
+            collection=stored,
+            steps=list(made.steps),
+            draft=made.draft,
+            passages=made.passages,
+        )
+        answered = replace(made, id=stored_id, answer=answer)
         if slot and is_cacheable:
             slot.set(answered)
     if made.draft is not None and made.draft.prompt_tokens:
@@ -80,17 +104,131 @@ def answer_question(
     return answered
 
 
-def _store(answered: AnsweredQuestion, question: str, collection: Collection) -> AnsweredQuestion:
-    """Store the answer under the question exactly as it was asked."""
-    answer = replace(answered.answer, question=question)
-    stored_id = record_answer(
-        answer,
-        collection=collection,
-        steps=list(answered.steps),
-        draft=answered.draft,
-        passages=answered.passages,
+@transaction.atomic
+def record_answer(
+    answer: Answer,
+    *,
+    collection: Collection,
+    steps: list[dict[str, Any]],
+    draft: Draft | None = None,
+    passages: Sequence[Passage] = (),
+) -> str:
+    """Store the answer and return its id.
+
+    If a cited document was deleted meanwhile, the answer is stored as erased.
+
+    Args:
+        draft: The unverified draft; stored if a language model wrote it.
+        passages: The passages that the draft was written from.
+    """
+    quoted = [citation.passage for citation in answer.citations]
+    cited = {passage.document_id for passage in quoted if not passage.is_selected}
+    chunks = {passage.chunk_id for passage in quoted if not passage.is_selected}
+    draft_json = draft_to_json(draft, answer) if draft else None
+    read = (
+        {passage.document_id for passage in passages if passage.document_id}
+        if draft_json
+        else set()
     )
-    return replace(answered, id=stored_id, answer=answer)
+    # Locked until the commit: a deletion sees the answer, or the answer sees the deletion.
+    here = Document.objects.lock_for_key_share(cited | read)
+    chunks_here = Chunk.objects.lock_for_key_share(chunks)
+    row = _new_answer(answer, collection, steps)
+    if draft_json and read <= here:
+        row.draft = {**draft_json, "documents": sorted(read)}
+    if cited - here:
+        _overwrite(row, ERASED_ANSWER)
+    row.save(force_insert=True)
+    rows = [_new_citation(row, *numbered) for numbered in enumerate(answer.citations)]
+    for citation in rows:
+        if not citation.is_selected and str(citation.document_id) not in here:
+            _overwrite(citation, {**ERASED_CITATION, "document": None})
+        if str(citation.chunk_id) not in chunks_here:
+            citation.chunk_id = None
+    models.Citation.objects.bulk_create(rows)
+    record_question(str(row.pk), question=answer.question)
+    return str(row.pk)
+
+
+def _new_answer(
+    answer: Answer, collection: Collection, steps: list[dict[str, Any]]
+) -> models.Answer:
+    short_start, short_end = answer.short or (None, None)
+    return models.Answer(
+        collection=collection,
+        question=answer.question,
+        text=answer.text,
+        kind=answer.kind,
+        intent=answer.intent,
+        short_start=short_start,
+        short_end=short_end,
+        confidence=answer.confidence,
+        answerer=answer.answerer,
+        fallback=answer.fallback,
+        embedding_model=collection.embedding_model,
+        configuration_sha256=configuration_sha256(collection.embedding_model),
+        steps=steps,
+        closest=[_span_to_json(close) for close in answer.closest if not close.passage.is_selected],
+        disagreement=[_span_to_json(other) for other in answer.disagreement],
+        unanswered=list(answer.unanswered),
+    )
+
+
+def _span_to_json(close: ClosePassage) -> dict[str, Any]:
+    return {
+        "document_id": close.passage.document_id,
+        "content_sha256": close.passage.content_sha256,
+        "start_char": close.start_char,
+        "end_char": close.end_char,
+        "unit": [close.unit_start, close.unit_end] if close.unit_text else None,
+        "score": close.score,
+    }
+
+
+def draft_to_json(draft: Draft, answer: Answer) -> dict[str, Any] | None:
+    """Return a language model's draft and its outcome as it is stored, else None."""
+    if draft.answerer == EXTRACTIVE:
+        return None
+    return {
+        "answerer": draft.answerer,
+        "text": draft.text,
+        "verdict": draft.verdict,
+        "note": draft.note,
+        "prompt_tokens": draft.prompt_tokens,
+        "completion_tokens": draft.completion_tokens,
+        "statements": [asdict(statement) for statement in answer.statements],
+    }
+
+
+def _new_citation(row: models.Answer, ordinal: int, citation: Citation) -> models.Citation:
+    passage = citation.passage
+    return models.Citation(
+        answer=row,
+        ordinal=ordinal,
+        document_id=passage.document_id or None,
+        chunk_id=passage.chunk_id or None,
+        content_sha256=passage.content_sha256,
+        title=passage.title,
+        source_uri=passage.source_uri,
+        heading_path=list(passage.heading_path),
+        **citation.page_range._asdict(),
+        document_date=passage.document_date,
+        quote=citation.quote,
+        is_selected=passage.is_selected,
+        start_char=citation.start_char,
+        end_char=citation.end_char,
+        context_start=citation.context[0],
+        context_end=citation.context[1],
+        answer_start=citation.answer_start,
+        answer_end=citation.answer_end,
+        score=citation.score,
+        support=citation.support,
+    )
+
+
+def _overwrite(row: Model, fields: Mapping[str, Any]) -> None:
+    for name, value in fields.items():
+        setattr(row, name, value)
 
 
 def _replay_cached(

@@ -6,7 +6,10 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
+from django.conf import settings
 from django.db import connection
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
 
 from corpus.errors import AnswerNotFound
 from corpus.models import Chunk
@@ -14,11 +17,11 @@ from corpus.models.chunk import PREVIEW_CHARS
 from corpus.postgres.snapshot import read_in_snapshot
 from corpus.roots.shown_paths import shown_uri
 from qa import models
-from qa.answer_store import draft_to_json
+from qa.answer_question import draft_to_json
 from qa.notices import notice_of
 from qa.search.display import add_quote_pages, find_page_range, read_slices
 from qa.search.hybrid import passage_of
-from qa.types import AnsweredQuestion, Citation, ClosePassage, PageRange
+from qa.types import Answer, AnsweredQuestion, Citation, ClosePassage, PageRange, Passage
 
 # A span as an answer stores it: document_id, content_sha256, start_char, end_char, score, and unit,
 # the start and end of what is shown around it (older answers have none).
@@ -152,23 +155,30 @@ def new_answer_record(answered: AnsweredQuestion) -> AnswerRecord:
     """Return the record of an answer that has just been made."""
     answer = answered.answer
     short_start, short_end = answer.short or (None, None)
-    return AnswerRecord(
+    return _record_of(
+        answer,
         id=answered.id,
+        short_start=short_start,
+        short_end=short_end,
+        citations=[cited_quote(citation) for citation in answer.citations],
+        closest=[close_quote(close) for close in answer.closest],
+        disagreement=[close_quote(close) for close in answer.disagreement],
+        steps=answered.steps,
+        draft=draft_to_json(answered.draft, answer) if answered.draft else None,
+    )
+
+
+def _record_of(answer: Answer | models.Answer, **fields: Any) -> AnswerRecord:
+    return AnswerRecord(
         question=answer.question,
         kind=answer.kind,
         intent=answer.intent,
         text=answer.text,
-        short_start=short_start,
-        short_end=short_end,
         confidence=answer.confidence,
         answerer=answer.answerer,
         fallback=answer.fallback or None,
-        citations=[cited_quote(citation) for citation in answer.citations],
-        closest=[close_quote(close) for close in answer.closest],
-        disagreement=[close_quote(close) for close in answer.disagreement],
         unanswered=answer.unanswered,
-        steps=answered.steps,
-        draft=draft_to_json(answered.draft, answer) if answered.draft else None,
+        **fields,
     )
 
 
@@ -176,8 +186,8 @@ def cited_quote(citation: Citation) -> QuoteRecord:
     """Return the record of a new citation."""
     start, end = citation.context
     text, offset = citation.passage.text, citation.passage.start_char
-    return replace(
-        _quote_of(citation),
+    return _new_quote(
+        citation,
         around=Excerpt(text[start - offset : end - offset], start),
         answer_start=citation.answer_start,
         answer_end=citation.answer_end,
@@ -189,27 +199,39 @@ def cited_quote(citation: Citation) -> QuoteRecord:
 def close_quote(close: ClosePassage) -> QuoteRecord:
     """Return the record of a passage that is shown beside an answer."""
     start = close.unit_start if close.unit_text else close.start_char
-    return replace(_quote_of(close), around=Excerpt(close.shown_text, start))
+    return _new_quote(close, around=Excerpt(close.shown_text, start))
 
 
-def _quote_of(quoted: Citation | ClosePassage) -> QuoteRecord:
+def _new_quote(quoted: Citation | ClosePassage, **fields: Any) -> QuoteRecord:
     passage = quoted.passage
-    return QuoteRecord(
+    return _quote_of(
+        quoted,
+        passage,
         chunk_id=None if passage.is_selected else passage.chunk_id,
         document_id=None if passage.is_selected else passage.document_id,
-        content_sha256=passage.content_sha256,
-        title=passage.title,
         source_uri=passage.source_uri,
-        heading_path=passage.heading_path,
-        document_date=passage.document_date or None,
-        chunk_page=passage.page,
+        page_range=quoted.page_range,
+        standing="selected" if passage.is_selected else "current",
+        **fields,
+    )
+
+
+def _quote_of(
+    quoted: Citation | ClosePassage | models.Citation,
+    source: Passage | models.Citation,
+    **fields: Any,
+) -> QuoteRecord:
+    return QuoteRecord(
+        content_sha256=source.content_sha256,
+        title=source.title,
+        heading_path=source.heading_path,
+        document_date=source.document_date or None,
+        chunk_page=source.page,
         quote=quoted.quote,
         start_char=quoted.start_char,
         end_char=quoted.end_char,
         score=quoted.score,
-        page_range=quoted.page_range,
-        around=None,
-        standing="selected" if passage.is_selected else "current",
+        **fields,
     )
 
 
@@ -235,37 +257,29 @@ def stored_answer_records(answers: Iterable[models.Answer]) -> list[AnswerRecord
     passages = read_passages(
         span for answer in answers for span in (*answer.closest, *answer.disagreement)
     )
-    return [_stored_record(answer, passages) for answer in answers]
 
-
-def _stored_record(answer: models.Answer, passages: Mapping[SpanKey, ClosePassage]) -> AnswerRecord:
-    closest, disagreement = (
-        [
+    def quotes_of(spans: Iterable[StoredSpan]) -> list[QuoteRecord]:
+        return [
             replace(close_quote(passages[key]), score=span["score"])
             for span in spans
             if (key := _key_of(span)) in passages
         ]
-        for spans in (answer.closest, answer.disagreement)
-    )
-    return AnswerRecord(
-        id=str(answer.pk),
-        question=answer.question,
-        kind=answer.kind,
-        intent=answer.intent,
-        text=answer.text,
-        short_start=answer.short_start,
-        short_end=answer.short_end,
-        confidence=answer.confidence,
-        answerer=answer.answerer,
-        fallback=answer.fallback or None,
-        citations=[_stored_quote(citation) for citation in answer.citations.all()],
-        closest=closest,
-        disagreement=disagreement,
-        unanswered=answer.unanswered,
-        steps=answer.steps,
-        draft=answer.draft,
-        created_at=answer.created_at,
-    )
+
+    return [
+        _record_of(
+            answer,
+            id=str(answer.pk),
+            short_start=answer.short_start,
+            short_end=answer.short_end,
+            citations=[_stored_quote(citation) for citation in answer.citations.all()],
+            closest=quotes_of(answer.closest),
+            disagreement=quotes_of(answer.disagreement),
+            steps=answer.steps,
+            draft=answer.draft,
+            created_at=answer.created_at,
+        )
+        for answer in answers
+    ]
 
 
 def _stored_quote(citation: Any) -> QuoteRecord:
@@ -288,19 +302,12 @@ def _stored_quote(citation: Any) -> QuoteRecord:
             scan=citation.packed_scan,
         )
     around = citation.surroundings and Excerpt(citation.surroundings, citation.context_start)
-    return QuoteRecord(
+    return _quote_of(
+        citation,
+        citation,
         chunk_id=citation.chunk_id and str(citation.chunk_id),
         document_id=citation.document_id and str(citation.document_id),
-        content_sha256=citation.content_sha256,
-        title=citation.title,
         source_uri=shown_uri(citation.source_uri, file_path=citation.file_path),
-        heading_path=citation.heading_path,
-        document_date=citation.document_date or None,
-        chunk_page=citation.page,
-        quote=citation.quote,
-        start_char=citation.start_char,
-        end_char=citation.end_char,
-        score=citation.score,
         page_range=page_range,
         around=around or None,
         standing=standing,
@@ -370,3 +377,89 @@ def _key_of(span: StoredSpan) -> SpanKey:
         unit_start,
         unit_end,
     )
+
+
+class ContextShown(serializers.Serializer[Any]):
+    """The text around a quote: a span of the same document version."""
+
+    text = serializers.CharField()
+    start_char = serializers.IntegerField()
+    end_char = serializers.IntegerField()
+
+
+class QuoteShown(serializers.Serializer[Any]):
+    """A span of a passage with its location."""
+
+    chunk_id = serializers.UUIDField(allow_null=True)
+    document_id = serializers.UUIDField(allow_null=True)
+    content_sha256 = serializers.CharField()
+    title = serializers.CharField()
+    source_uri = serializers.CharField()
+    heading_path = serializers.ListField(child=serializers.CharField())
+    page = serializers.IntegerField(source="chunk_page", allow_null=True)
+    score = serializers.FloatField()
+    quote = serializers.CharField()
+    start_char = serializers.IntegerField()
+    end_char = serializers.IntegerField()
+    ocr_confidence = serializers.FloatField(source="page_range.ocr_confidence", allow_null=True)
+    document_date = serializers.CharField(allow_null=True)
+
+
+class CitationShown(QuoteShown):
+    selected = serializers.BooleanField(source="is_selected")
+    preview = serializers.CharField()
+    answer_start = serializers.IntegerField()
+    answer_end = serializers.IntegerField()
+    support = serializers.ChoiceField(["supported", "partial"])
+    context = ContextShown(source="around")  # type: ignore[assignment]
+    # Of the quote; a chunk has only the page where it begins.
+    page = serializers.IntegerField(source="page_range.page", allow_null=True)
+    last_page = serializers.IntegerField(source="page_range.last_page", allow_null=True)
+
+
+class StoredCitation(CitationShown):
+    """A stored citation, and whether its quote is still current."""
+
+    context = ContextShown(source="around", allow_null=True)
+    state = serializers.SerializerMethodField()
+
+    def get_state(self, quote: QuoteRecord) -> str:
+        return "current" if quote.standing in {"current", "selected"} else "stale"
+
+
+class ClosestShown(QuoteShown):
+    """A relevant passage that the answer does not cite, or one that disagrees with it."""
+
+    passage = ContextShown(source="around")
+
+
+class AnswerShown(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    question = serializers.CharField()
+    kind = serializers.ChoiceField(models.Answer.Kind.choices)
+    answer = serializers.CharField(source="text", allow_blank=True)
+    short = serializers.CharField(allow_null=True)
+    short_start = serializers.IntegerField(allow_null=True)
+    short_end = serializers.IntegerField(allow_null=True)
+    abstained = serializers.BooleanField()
+    confidence = serializers.FloatField(min_value=0, max_value=1)
+    answerer = serializers.CharField(allow_blank=True)
+    fallback = serializers.CharField(allow_null=True)
+    citations = CitationShown(many=True)
+    closest = ClosestShown(many=True)
+    disagreement = serializers.SerializerMethodField()
+    notice = serializers.CharField(allow_null=True)
+    unanswered = serializers.ListField(child=serializers.CharField())
+    debug = serializers.SerializerMethodField()
+
+    @extend_schema_field(ClosestShown(many=True, allow_null=True))
+    def get_disagreement(self, answer: AnswerRecord) -> Any:
+        return ClosestShown(answer.disagreement, many=True).data or None
+
+    def get_debug(self, answer: AnswerRecord) -> dict[str, Any]:
+        return {"steps": answer.steps, "draft": answer.draft} if settings.IS_DEV else {"steps": []}
+
+
+class StoredAnswerShown(AnswerShown):
+    citations = StoredCitation(many=True)
+    created_at = serializers.DateTimeField()

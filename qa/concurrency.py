@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import Context, ContextVar, copy_context
 from functools import cache
 from queue import Empty, SimpleQueue
 from threading import BoundedSemaphore, Event
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from django.conf import settings
 from django.db import connection
@@ -83,8 +83,8 @@ def cancellation() -> Event:
     return _cancellation.get()
 
 
-class Listener(Protocol):
-    """Receives the progress of one run."""
+class Listener:
+    """Receives the progress of one run; this one ignores it."""
 
     def raise_if_cancelled(self) -> None:
         """Raise if the client has disconnected; called between nodes.
@@ -92,11 +92,9 @@ class Listener(Protocol):
         Raises:
             ClientDisconnected: Nobody waits for the answer any more.
         """
-        ...
 
     def on_step(self, step: str) -> None:
         """Receive the node that starts now: ``retrieve``, ``rerank``, ``answer`` or ``cite``."""
-        ...
 
     def on_text(self, text: str, citation: Citation) -> None:
         """Receive the next sentence as soon as it is verified, with its citation.
@@ -106,20 +104,6 @@ class Listener(Protocol):
         Raises:
             ClientDisconnected: Nobody waits for the answer any more.
         """
-        ...
-
-
-class NullListener:
-    """Ignores all progress."""
-
-    def raise_if_cancelled(self) -> None:
-        """Do nothing."""
-
-    def on_step(self, step: str) -> None:
-        """Do nothing."""
-
-    def on_text(self, text: str, citation: Citation) -> None:
-        """Do nothing."""
 
 
 # The work for a client that disconnected ends within 2 s.
@@ -170,21 +154,14 @@ def run_with_progress(
     threads.shutdown(wait=False)
     try:
         while not future.done():
-            newest = _newest_progress(progress)
+            newest = None
+            with suppress(Empty):
+                newest = progress.get(timeout=POLL_INTERVAL_S)
+                while not progress.empty():
+                    newest = progress.get()
             if newest is not None:
                 on_progress(newest)
             listener.raise_if_cancelled()
     finally:
         is_cancelled.set()
     return future.result()
-
-
-def _newest_progress(progress: "SimpleQueue[_Progress | None]") -> _Progress | None:
-    """Wait a moment for progress, and return the newest; None without any."""
-    try:
-        newest = progress.get(timeout=POLL_INTERVAL_S)
-        while not progress.empty():
-            newest = progress.get()
-    except Empty:
-        return None
-    return newest

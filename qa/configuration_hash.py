@@ -3,10 +3,11 @@
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -48,37 +49,13 @@ _OF_THE_MACHINE = frozenset(
 )
 
 
-class Configuration(NamedTuple):
-    """The configuration that determines answers, without secrets.
-
-    Attributes:
-        settings: Values by their environment names.
-        models: Configuration of embedders, rerankers, judge and readers, by use.
-        answerers: Configuration of the answerers.
-        calibration: SHA-256 of the file that confidence is estimated by.
-        adapter: SHA-256 of the reader's own weights; empty without any.
-        program: SHA-256 of the language model's compiled program; empty without one.
-        database: Connection options that set how widely an index is scanned.
-    """
-
-    settings: Mapping[str, Any]
-    models: Mapping[str, Any]
-    answerers: Mapping[str, Any]
-    calibration: str
-    adapter: str
-    program: str
-    database: str
-
-
 def configuration_sha256(embedding_model: str) -> str:
     """Hash the configuration of answers from a collection with this embedding model."""
     return _sha256_of(read_configuration(embedding_model))
 
 
-def _sha256_of(configuration: Configuration) -> str:
-    return sha256(
-        json.dumps(configuration._asdict(), sort_keys=True, default=str).encode()
-    ).hexdigest()
+def _sha256_of(configuration: Mapping[str, Any]) -> str:
+    return sha256(json.dumps(configuration, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def installation_sha256() -> str:
@@ -88,15 +65,22 @@ def installation_sha256() -> str:
     database = [connection.settings_dict[name] for name in ("NAME", *where)]
     configuration = read_configuration(settings.PKB_EMBEDDING_MODEL)
     # A server bounds its statements besides, which a command does not.
-    scans = " ".join(_SCANS.findall(configuration.database))
-    decided = _sha256_of(configuration._replace(database=scans))
+    scans = " ".join(_SCANS.findall(configuration["database"]))
+    decided = _sha256_of({**configuration, "database": scans})
     server = [settings.VERSION, settings.IS_DEV, settings.PKB_POSTGRES_DIR, *database]
     identity = json.dumps([*server, decided], default=str)
     return salted_hmac(INSTALLATION_HEADER, identity, algorithm="sha256").hexdigest()
 
 
-def read_configuration(embedding_model: str) -> Configuration:
-    """Return the configuration in force."""
+def read_configuration(embedding_model: str) -> dict[str, Any]:
+    """Return the configuration that determines answers, without secrets.
+
+    Returns:
+        ``settings`` by their environment names; ``models``, the configuration of embedder,
+        reranker, judge and reader; ``answerers``; the SHA-256 of the files ``calibration``,
+        ``adapter`` (the reader's own weights) and ``program`` (of the language model), empty
+        without one; ``database``, the connection options that set how widely an index is scanned.
+    """
     values = {name: getattr(settings, setting) for name, setting in DECIDING_SETTINGS.items()}
     specs = {
         "embedder": embedders.find_spec(embedding_model),
@@ -105,15 +89,21 @@ def read_configuration(embedding_model: str) -> Configuration:
         "reader": readers.find_spec(settings.PKB_READER_MODEL),
     }
     adapter = (specs["reader"] or {}).get("OPTIONS", {}).get("adapter", "")
-    return Configuration(
-        settings={**values, "RETRIEVAL_K": settings.PKB_RETRIEVAL_K},
-        models={use: _public_options(spec or {}) for use, spec in specs.items()},
-        answerers={name: _public_options(spec) for name, spec in settings.PKB_ANSWERERS.items()},
-        calibration=_content_sha256(settings.PKB_CALIBRATION),
-        adapter=_content_sha256(Path(adapter)) if adapter else "",
-        program=_program_sha256(),
-        database=settings.DATABASES["default"].get("OPTIONS", {}).get("options", ""),
-    )
+    language_model = settings.PKB_ANSWERERS.get(LANGUAGE_MODEL, {}).get("OPTIONS", {})
+    program = ""
+    if language_model.get("program"):
+        with suppress(ImproperlyConfigured):  # removed since it was loaded
+            path = find_program(language_model["program"], folder=language_model["programs"])
+            program = _content_sha256(path)
+    return {
+        "settings": {**values, "RETRIEVAL_K": settings.PKB_RETRIEVAL_K},
+        "models": {use: _public_options(spec or {}) for use, spec in specs.items()},
+        "answerers": {name: _public_options(s) for name, s in settings.PKB_ANSWERERS.items()},
+        "calibration": _content_sha256(settings.PKB_CALIBRATION),
+        "adapter": _content_sha256(Path(adapter)) if adapter else "",
+        "program": program,
+        "database": settings.DATABASES["default"].get("OPTIONS", {}).get("options", ""),
+    }
 
 
 def _public_options(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -127,16 +117,6 @@ def _public_options(spec: Mapping[str, Any]) -> dict[str, Any]:
         and not _SECRET.search(name)
     }
     return {**spec, "OPTIONS": public}
-
-
-def _program_sha256() -> str:
-    options = settings.PKB_ANSWERERS.get(LANGUAGE_MODEL, {}).get("OPTIONS", {})
-    if not options.get("program"):
-        return ""
-    try:
-        return _content_sha256(find_program(options["program"], folder=options["programs"]))
-    except ImproperlyConfigured:  # removed since it was loaded
-        return ""
 
 
 def _content_sha256(path: Path) -> str:

@@ -8,7 +8,7 @@ from django.conf import settings
 
 from corpus.backends import BackendRegistry, LoadableModel
 from corpus.errors import InvalidInput
-from qa.concurrency import Listener, NullListener, run_cancellable, run_with_progress
+from qa.concurrency import Listener, run_cancellable, run_with_progress
 from qa.grounding.citations import CitationVerifier
 from qa.grounding.confidence import Calibration, read_calibration, read_draft_calibration
 from qa.grounding.drafts import Checked, Claim
@@ -131,7 +131,7 @@ class QAContext:
     expander: Expander | None = None
     expansion_count: int = 0
     caches_answers: bool = False
-    listener: Listener = field(default_factory=NullListener)
+    listener: Listener = field(default_factory=Listener)
 
     @property
     def cache_key_parts(self) -> tuple[object, ...]:

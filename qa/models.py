@@ -101,16 +101,6 @@ class Answer(OwnedModel):
     def __str__(self) -> str:
         return self.question[:80]
 
-    @property
-    def abstained(self) -> bool:
-        return not self.text and self.kind != self.Kind.ERASED
-
-    @property
-    def short(self) -> str | None:
-        if self.short_start is None or self.short_end is None:
-            return None
-        return self.text[self.short_start : self.short_end]
-
 
 # An answer after one of its cited documents is deleted: all text is cleared.
 ERASED_ANSWER: dict[str, Any] = {

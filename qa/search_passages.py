@@ -28,7 +28,12 @@ class FoundPassages:
 
 
 def search_passages(
-    query: Query, *, mode: str, threshold: float, rerank: bool, context: QAContext
+    query: Query,
+    *,
+    mode: str = "hybrid",
+    threshold: float = 0.0,
+    rerank: bool = True,
+    context: QAContext,
 ) -> FoundPassages:
     """Return at most ``query.k`` passages with at least ``threshold`` similarity.
 

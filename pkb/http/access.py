@@ -21,7 +21,7 @@ from corpus.errors import NotAllowed, NotLoggedIn, PkbError
 from pkb.http.endpoint_lookup import LOGIN, METRICS, SAFE_METHODS, find_endpoint, is_page
 from pkb.http.exposure import is_local_request
 from pkb.http.problems import MEDIA_TYPE, problem_of
-from qa.api.openai.openai_errors import openai_error
+from qa.api.openai.base_view import openai_error
 from web.error_pages import render_error
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]

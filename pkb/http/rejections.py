@@ -12,7 +12,7 @@ from corpus.errors import NotLoggedIn
 from corpus.telemetry import refused_requests
 from pkb.http.endpoint_lookup import MCP
 from pkb.http.problems import MEDIA_TYPE, problem
-from qa.api.openai.openai_errors import openai_error
+from qa.api.openai.base_view import openai_error
 
 # Seconds in which a full queue of answers is processed on two cores.
 RETRY_AFTER_S = 2

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
 from pathlib import Path
@@ -97,12 +97,8 @@ class LMAnswerer:
         self._max_tokens = max_tokens
         self.reads_neighbors = passage_tokens >= NEIGHBORS_FROM_TOKENS
         self._passage_tokens = passage_tokens
-        self._is_constrained = self._is_streamed = True
-
-    @property
-    def is_constrained(self) -> bool:
-        """Return whether the model accepts a schema, as far as known."""
-        return self._is_constrained
+        # As far as is known, the model's server takes a schema, and streams.
+        self.is_constrained = self._is_streamed = True
 
     def load(self) -> None:
         """Do nothing: the server has the model."""
@@ -132,7 +128,7 @@ class LMAnswerer:
         items = [f"Evidence: {each.evidence}\nStatement: {each.statement}" for each in claims]
         with dspy.track_usage() as tracker:
             prediction = self.run_program(
-                check_statements, question=question, items=items, constrained=self._is_constrained
+                check_statements, question=question, items=items, constrained=self.is_constrained
             )
         reply = getattr(prediction, "verdicts", None)
         words = [str(each).strip().lower() for each in reply] if isinstance(reply, list) else []
@@ -168,7 +164,7 @@ class LMAnswerer:
             BackendError: As ``answer``.
         """
         failure: BackendError
-        lm = self._lm_of(_EachInTime(self._engine, self._timeout_s))
+        lm = self._lm_of(self._engine.each_within(self._timeout_s))
         try:
             # Unreadable outputs never end it: the optimizer continues with the next example.
             with dspy.context(lm=lm, max_errors=sys.maxsize, **_PRIVATE):
@@ -210,7 +206,7 @@ class LMAnswerer:
             BackendError: The model fails.
         """
         prediction = self.run_program(
-            phrase_differently, question=question, count=count, constrained=self._is_constrained
+            phrase_differently, question=question, count=count, constrained=self.is_constrained
         )
         phrasings = getattr(prediction, "phrasings", None)
         return clean_phrasings(phrasings, question=question, count=count)
@@ -248,7 +244,7 @@ class LMAnswerer:
     ) -> tuple[Any, int]:
         """Predict from as many passages as fit the model; return their number, too."""
         deadline = time.monotonic() + self._timeout_s
-        constrained, streamed = self._is_constrained, self._is_streamed
+        constrained, streamed = self.is_constrained, self._is_streamed
         while True:
             lm = self._lm(deadline, on_text=on_text if streamed else None)
             try:
@@ -268,7 +264,7 @@ class LMAnswerer:
                 else:
                     raise
             else:
-                self._is_constrained, self._is_streamed = constrained, streamed
+                self.is_constrained, self._is_streamed = constrained, streamed
                 return prediction, len(numbered.texts)
 
     def _lm(self, deadline: float, *, on_text: OnText | None = None) -> Any:
@@ -318,20 +314,6 @@ class LMAnswerer:
         status = getattr(exc, "status", None)
         kind = BackendUnavailable if dspy.is_retryable_lm_error(exc) else BackendError
         return kind(f"The language model {self.name} {reason}{f' ({status})' if status else ''}.")
-
-
-class _EachInTime:
-    """An engine with a deadline per request instead of one for all."""
-
-    def __init__(self, engine: Any, timeout_s: float) -> None:
-        self._engine = engine
-        self._timeout_s = timeout_s
-
-    def complete(self, request: Any) -> Any:
-        return self._engine.until(time.monotonic() + self._timeout_s).complete(request)
-
-    def stream(self, request: Any) -> Iterator[Any]:
-        yield from self._engine.until(time.monotonic() + self._timeout_s).stream(request)
 
 
 def _reason_of(exc: Exception) -> str:

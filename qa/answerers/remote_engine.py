@@ -45,7 +45,7 @@ class RemoteEngine:
             lm15.OpenAIChatLM, api_key=key, compat=DIALECTS[prefix], **address
         )
         self._transport: Any = self._make_engine().transport
-        self._deadline = float("inf")
+        self._deadline = self._timeout_s = float("inf")
         self._on_text: OnText | None = None
 
     def until(self, deadline: float, *, on_text: OnText | None = None) -> Self:
@@ -58,41 +58,39 @@ class RemoteEngine:
         bounded._deadline, bounded._on_text = deadline, on_text
         return bounded
 
+    def each_within(self, timeout_s: float) -> Self:
+        """Return an engine on the same connections that gives each request this time."""
+        bounded = copy(self)
+        bounded._timeout_s = timeout_s
+        return bounded
+
     def with_key(self, api_key: str) -> Self:
         """Return an engine for the same server and model that sends this key."""
         keyed = copy(self)
         keyed._make_engine = partial(self._make_engine, api_key=api_key)
         return keyed
 
-    def load(self) -> None:
-        pass
-
     def complete(self, request: Any) -> Any:
         """Return the ``lm15.Response`` to one ``lm15.Request``."""
         own_request = replace(request, model=self._model)
-        transport = _TimedTransport(self._transport, self._deadline)
+        deadline = min(self._deadline, time.monotonic() + self._timeout_s)
+        is_streamed = self._on_text is not None
+        transport = _TimedTransport(self._transport, deadline, is_streamed=is_streamed)
+        engine = self._make_engine(transport=transport)
         try:
             if self._on_text is None:
-                return self._make_engine(transport=transport).complete(own_request)
-            streaming = self._make_engine(transport=_StreamsOnly(transport))
+                return engine.complete(own_request)
             try:
-                events = _forward_text(streaming.stream(own_request), self._on_text)
+                events = _forward_text(engine.stream(own_request), self._on_text)
                 return lm15.materialize_response(events, own_request)
-            except _NotStreamed as reply:  # some OpenAI-like servers do not know of streams
-                return self._make_engine(transport=_Given(reply.response)).complete(own_request)
+            except _NotStreamed:  # some OpenAI-like servers do not know of streams
+                return engine.complete(own_request)
         except lm15.StreamAssemblyError as exc:
             raise lm15.TransportError("the reply broke off") from exc
         except lm15.TransportError as exc:
-            if time.monotonic() < self._deadline:
+            if time.monotonic() < deadline:
                 raise
             raise lm15.TimeoutError("no reply by the deadline") from exc
-
-    def stream(self, request: Any) -> Iterator[Any]:
-        engine = self._make_engine(transport=_TimedTransport(self._transport, self._deadline))
-        yield from engine.stream(replace(request, model=self._model))
-
-    def close(self) -> None:
-        self._transport.close()
 
 
 def _forward_text(events: Any, on_text: OnText) -> Iterator[Any]:
@@ -107,14 +105,27 @@ def _forward_text(events: Any, on_text: OnText) -> Iterator[Any]:
             yield event
 
 
-class _TimedTransport:
-    """A transport with one deadline for connecting, sending and all reads."""
+class _NotStreamed(Exception):
+    """The response to a request for a stream is none."""
 
-    def __init__(self, inner: Any, deadline: float) -> None:
+
+class _TimedTransport:
+    """A transport with one deadline for connecting, sending and all reads.
+
+    Args:
+        is_streamed: A response that is no event stream raises ``_NotStreamed`` at first. The next
+            request is then not sent, but gets that response.
+    """
+
+    def __init__(self, inner: Any, deadline: float, *, is_streamed: bool) -> None:
         self._inner = inner
         self._deadline = deadline
+        self._is_streamed = is_streamed
+        self._response: _TimedResponse | None = None
 
     def stream(self, request: Any) -> "_TimedResponse":
+        if self._response is not None:
+            return self._response
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise lm15.TimeoutError("the deadline has passed")
@@ -122,38 +133,13 @@ class _TimedTransport:
             raise lm15.TimeoutError("nobody waits for the answer any more")
         request.connect_timeout = min(left, CONNECT_TIMEOUT_S)
         request.read_timeout = request.write_timeout = min(left, 3_600.0)
-        return _TimedResponse(self._inner.stream(request), self._deadline)
-
-
-class _StreamsOnly:
-    """A transport that raises ``_NotStreamed`` if the response is not an event stream."""
-
-    def __init__(self, inner: _TimedTransport) -> None:
-        self._inner = inner
-
-    def stream(self, request: Any) -> "_TimedResponse":
-        response = self._inner.stream(request)
+        response = _TimedResponse(self._inner.stream(request), self._deadline)
         kinds = [value for name, value in response.headers if name.lower() == "content-type"]
         is_stream = any(kind.lower().startswith(EVENT_STREAM) for kind in kinds)
-        if response.status < FIRST_FAILURE and not is_stream:
-            raise _NotStreamed(response)
+        if self._is_streamed and response.status < FIRST_FAILURE and not is_stream:
+            self._response = response
+            raise _NotStreamed
         return response
-
-
-class _NotStreamed(Exception):
-    def __init__(self, response: "_TimedResponse") -> None:
-        super().__init__("the reply is no stream")
-        self.response = response
-
-
-class _Given:
-    """A transport that returns a response received earlier."""
-
-    def __init__(self, response: "_TimedResponse") -> None:
-        self._response = response
-
-    def stream(self, request: Any) -> "_TimedResponse":
-        return self._response
 
 
 class _TimedResponse:

@@ -11,16 +11,21 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from corpus.access.principal import Scope
-from corpus.api.fields import QualifiedNameField, StrictCharField, StrictIntegerField, TagListField
+from corpus.api.fields import (
+    QualifiedNameField,
+    StrictCharField,
+    StrictIntegerField,
+    TagListField,
+    read_input,
+)
 from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import AnswerNotFound, CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.tags import normalize_tags
 from qa.answer_question import answer_question
-from qa.answer_record import find_answer_record, new_answer_record
-from qa.answer_store import MarkedSpan, give_feedback
-from qa.api.serializers import AnswerShown, StoredAnswerShown
+from qa.answer_record import AnswerShown, StoredAnswerShown, find_answer_record, new_answer_record
 from qa.context import build_context
+from qa.feedback import MarkedSpan, give_feedback
 from qa.models import Feedback
 from qa.search_passages import evaluate_passages
 
@@ -96,9 +101,7 @@ class AnswerView(APIView):
 
     @extend_schema(parameters=[AnswerQuery], responses={200: EvaluatedAnswer})
     def get(self, request: Request) -> Response:
-        query = AnswerQuery(data=request.query_params)
-        query.is_valid(raise_exception=True)
-        fields = query.validated_data
+        fields = read_input(AnswerQuery, request.query_params)
         answered = answer_question(
             fields["q"],
             collection=fields["collection"],
@@ -142,9 +145,7 @@ class FeedbackView(APIView):
 
     @extend_schema(request=FeedbackInput, responses={201: FeedbackShown})
     def post(self, request: Request, answer_id: UUID) -> Response:
-        form = FeedbackInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        fields = form.validated_data
+        fields = read_input(FeedbackInput, request.data)
         passage = fields["passage"] and MarkedSpan(**fields["passage"])
         feedback = give_feedback(answer_id, **{**fields, "passage": passage})
         return Response(FeedbackShown(feedback).data, status=201)

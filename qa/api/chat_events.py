@@ -1,7 +1,7 @@
 """Events of a streamed answer: created while it is answered, stored, and read again."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -9,17 +9,22 @@ import structlog
 from django.db import DatabaseError, IntegrityError, transaction
 from django.utils import timezone
 
-from corpus.access.principal import Principal, current_principal
 from corpus.api.outages import translate_error
-from corpus.errors import ChatNotFound, ClientDisconnected, DatabaseUnavailable, PkbError
+from corpus.errors import ClientDisconnected, DatabaseUnavailable, PkbError
 from corpus.models import Document
 from qa import models
-from qa.answer_record import cited_quote, new_answer_record, stored_answer_records
-from qa.api.serializers import AnswerShown, CitationShown, StoredAnswerShown
-from qa.context import QAContext
-from qa.models import ChatEvent, ChatStream, Session
+from qa.answer_record import (
+    AnswerShown,
+    CitationShown,
+    StoredAnswerShown,
+    cited_quote,
+    new_answer_record,
+    stored_answer_records,
+)
+from qa.concurrency import Listener
+from qa.models import ChatEvent, ChatStream
 from qa.search.display import add_quote_pages
-from qa.sessions import Reply, ask_in_session, open_session
+from qa.sessions import Reply
 from qa.types import Citation
 
 log = structlog.get_logger(__name__)
@@ -42,22 +47,14 @@ class Event:
     body: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class ChatRequest:
-    """A question asked in a chat; never stored, since ``context`` may hold a key."""
+Ask = Callable[[Listener], Reply]
+"""Answers a question, and tells the listener of its progress."""
 
-    question: str
-    collection: str
-    context: QAContext
-    context_tokens: int
-    selected_text: str = ""
-    tags: tuple[str, ...] = ()
-    route: str = "chat"
-    includes_steps: bool = False
-    principal: Principal = field(default_factory=current_principal)
+Read = Callable[[int], tuple[list[Event], bool]]
+"""Returns the stored events after one, and whether the stream has ended."""
 
 
-class EventStreamWriter:
+class EventStreamWriter(Listener):
     """A listener that stores each event in the database, then publishes it."""
 
     def __init__(
@@ -136,29 +133,11 @@ class EventStreamWriter:
         row.update(finished_at=timezone.now(), **fields)
 
 
-def open_stream(session_id: UUID | None, *, keep: bool = False) -> tuple[ChatStream, Session]:
-    """Create the stream of one answer in a session."""
-    session = open_session(session_id, keep=keep)
-    return ChatStream.objects.create(session=session), session
-
-
-def write_answer_events(
-    request: ChatRequest, *, stream: ChatStream, writer: EventStreamWriter
-) -> None:
+def write_answer_events(ask: Ask, writer: EventStreamWriter) -> None:
     """Answer a question as events; a failure is the last event."""
     try:
         writer.raise_if_cancelled()
-        reply = ask_in_session(
-            request.question,
-            session=stream.session,
-            collection=request.collection,
-            context=replace(request.context, listener=writer),
-            context_tokens=request.context_tokens,
-            tags=request.tags,
-            selected_text=request.selected_text,
-            route=request.route,
-        )
-        writer.end(reply)
+        writer.end(ask(writer))
     except PkbError as exc:
         log.info("chat_ended_early", reason=str(exc), code=exc.code)
         writer.fail(str(exc) or exc.title, exc.code)
@@ -170,17 +149,7 @@ def write_answer_events(
         writer.fail(str(error), error.code)
 
 
-def check_readable(stream_id: UUID) -> None:
-    """Check that a stream can be read again.
-
-    Raises:
-        ChatNotFound: There is no such stream, or it has expired.
-    """
-    if not ChatStream.objects.readable().filter(pk=stream_id).exists():
-        raise ChatNotFound(f"There is no stream {stream_id}, or it has expired.")
-
-
-def read_events(stream_id: UUID, *, after: int) -> tuple[list[Event], bool]:
+def read_events(stream_id: UUID, after: int) -> tuple[list[Event], bool]:
     """Return the stored events after ``after``, and whether the stream has ended."""
     stream = ChatStream.objects.filter(pk=stream_id).first()
     if stream is None:

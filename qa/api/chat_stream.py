@@ -1,32 +1,22 @@
-"""Server-sent events of an answer, live and replayed; nothing here blocks the event loop.
-
-A question is answered in one of ``PKB_ANSWER_CONCURRENCY`` threads; further questions wait
-without a thread, while their clients receive heartbeats.
-"""
+"""Server-sent events of an answer, live and replayed; nothing here blocks the event loop."""
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import cache, partial
 from threading import Event as Flag
 from time import monotonic
-from uuid import UUID
+from typing import Any, TypeVar
 
 import structlog
 from django.conf import settings
 from django.db import connection
+from django.http import StreamingHttpResponse
 from rest_framework.utils.encoders import JSONEncoder
 
-from corpus.access.principal import Principal, acting_as
-from qa.api.chat_events import (
-    ChatRequest,
-    Event,
-    EventStreamWriter,
-    read_events,
-    write_answer_events,
-)
+from qa.api.chat_events import Ask, Event, EventStreamWriter, Read, write_answer_events
 from qa.models import RESUME_TIME, ChatStream
 
 log = structlog.get_logger(__name__)
@@ -38,8 +28,35 @@ HEARTBEAT = b": heartbeat\n\n"
 POLL_INTERVAL_S = 0.25
 
 
-async def stream_answer(request: ChatRequest, stream: ChatStream) -> AsyncGenerator[bytes, None]:
-    """Yield the events of an answer as they come; stop the work if the client disconnects."""
+EVENT_STREAM = "text/event-stream"
+
+Result = TypeVar("Result")
+
+
+def respond_with_events(events: AsyncIterator[bytes], **headers: str) -> StreamingHttpResponse:
+    """Return a response that no proxy stores or delays."""
+    headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no", **headers}
+    return StreamingHttpResponse(events, content_type=EVENT_STREAM, headers=headers)
+
+
+def render_event(body: Any, *, kind: str = "", number: int = 0) -> bytes:
+    """Return a server-sent event with its data in JSON, and a name and an id if it has them."""
+    data = json.dumps(body, cls=JSONEncoder, ensure_ascii=False)
+    key, name = f"id: {number}\n" if number else "", f"event: {kind}\n" if kind else ""
+    return f"{key}{name}data: {data}\n\n".encode()
+
+
+async def stream_answer(
+    ask: Ask, stream: ChatStream, *, includes_steps: bool
+) -> AsyncGenerator[bytes, None]:
+    """Yield the events of an answer as they come; stop the work if the client disconnects.
+
+    A question is answered in one of ``PKB_ANSWER_CONCURRENCY`` threads. Further questions wait
+    without a thread, while their clients receive heartbeats.
+
+    Args:
+        ask: Answers within the stream's session, as the principal that it is bound to.
+    """
     loop = asyncio.get_running_loop()
     events: asyncio.Queue[Event | None] = asyncio.Queue()
     is_cancelled = Flag()
@@ -47,21 +64,25 @@ async def stream_answer(request: ChatRequest, stream: ChatStream) -> AsyncGenera
         stream,
         publish=lambda event: loop.call_soon_threadsafe(events.put_nowait, event),
         is_cancelled=is_cancelled.is_set,
-        includes_steps=request.includes_steps,
+        includes_steps=includes_steps,
     )
-    work = partial(_answer, request, stream, writer)
+    work = partial(_close_connection_after, partial(write_answer_events, ask, writer))
     threads = _thread_pool(settings.PKB_ANSWER_CONCURRENCY)
     future = loop.run_in_executor(threads, copy_context().run, work)
     future.add_done_callback(partial(_end, events))
     try:
         yield GREETING
         count = 0
-        async for event in _wait_for_events(events):
-            if event is None:
+        while True:
+            try:
+                event = await asyncio.wait_for(events.get(), settings.PKB_CHAT_HEARTBEAT_S)
+            except TimeoutError:
                 yield HEARTBEAT
-            else:
-                count = max(count, event.ordinal)
-                yield _render(event)
+                continue
+            if event is None:
+                break
+            count = max(count, event.ordinal)
+            yield _render(event)
         if failure := future.exception():
             log.error("chat_failed", exc_info=failure)
             request_id = structlog.contextvars.get_contextvars().get("request_id", "")
@@ -77,10 +98,10 @@ def _thread_pool(size: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(size, thread_name_prefix="chat")
 
 
-def _answer(request: ChatRequest, stream: ChatStream, writer: EventStreamWriter) -> None:
+def _close_connection_after(work: Callable[[], Result]) -> Result:
+    """Do the work, and then close the database connection of this thread."""
     try:
-        with acting_as(request.principal):
-            write_answer_events(request, stream=stream, writer=writer)
+        return work()
     finally:
         connection.close()
 
@@ -91,31 +112,14 @@ def _end(events: "asyncio.Queue[Event | None]", work: "asyncio.Future[None]") ->
     events.put_nowait(None)
 
 
-async def _wait_for_events(
-    events: "asyncio.Queue[Event | None]",
-) -> AsyncGenerator[Event | None, None]:
-    """Yield events until the end; None whenever a heartbeat is due."""
-    while True:
-        try:
-            event = await asyncio.wait_for(events.get(), settings.PKB_CHAT_HEARTBEAT_S)
-        except TimeoutError:
-            yield None
-            continue
-        if event is None:
-            return
-        yield event
-
-
-async def replay_answer(
-    stream_id: UUID, *, after: int, principal: Principal
-) -> AsyncGenerator[bytes, None]:
+async def replay_answer(read: Read, *, after: int) -> AsyncGenerator[bytes, None]:
     """Yield the stored events after ``after``, then those still to come."""
     loop = asyncio.get_running_loop()
-    poll = partial(_poll, principal)
     last_event_at = last_sent_at = monotonic()
     yield GREETING
     while monotonic() - last_event_at < RESUME_TIME.total_seconds():
-        events, has_ended = await loop.run_in_executor(None, poll, stream_id, after)
+        poll = partial(_close_connection_after, partial(read, after))
+        events, has_ended = await loop.run_in_executor(None, poll)
         for event in events:
             yield _render(event)
             after, last_event_at = event.ordinal, monotonic()
@@ -128,15 +132,5 @@ async def replay_answer(
         await asyncio.sleep(POLL_INTERVAL_S)
 
 
-def _poll(principal: Principal, stream_id: UUID, after: int) -> tuple[list[Event], bool]:
-    try:
-        with acting_as(principal):
-            return read_events(stream_id, after=after)
-    finally:
-        connection.close()
-
-
 def _render(event: Event) -> bytes:
-    data = json.dumps(event.body, cls=JSONEncoder, ensure_ascii=False)
-    key = f"id: {event.ordinal}\n" if event.ordinal else ""
-    return f"{key}event: {event.kind}\ndata: {data}\n\n".encode()
+    return render_event(event.body, kind=event.kind, number=event.ordinal)

@@ -10,13 +10,12 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from corpus.access.principal import Scope
-from corpus.api.fields import QualifiedNameField, StrictCharField, TagListField
+from corpus.api.fields import QualifiedNameField, StrictCharField, TagListField, read_input
 from corpus.endpoints import EXAMPLE_TEXT, Cost, Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION
 from corpus.tags import normalize_tags
-from qa.answer_record import cited_quote
-from qa.api.serializers import CitationShown
+from qa.answer_record import CitationShown, cited_quote
 from qa.context import EXTRACTIVE, build_context
 from qa.grounding.support.verdict import PARTIAL_FROM
 from qa.types import Citation
@@ -80,9 +79,7 @@ class VerifyClaimView(APIView):
 
     @extend_schema(request=ClaimInput, responses={200: ClaimShown})
     def post(self, request: Request) -> Response:
-        form = ClaimInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        fields = form.validated_data
+        fields = read_input(ClaimInput, request.data)
         verified = verify_claim(
             fields["claim"],
             text=fields.get("text"),

@@ -11,13 +11,12 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from corpus.access.principal import Scope
-from corpus.api.fields import StrictCharField
+from corpus.api.fields import StrictCharField, read_input
 from corpus.api.pagination import NewestFirstPagination
 from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import Errors, SessionNotFound
 from qa import models
-from qa.answer_record import stored_answer_records
-from qa.api.serializers import StoredAnswerShown
+from qa.answer_record import StoredAnswerShown, stored_answer_records
 from qa.conversations import delete_session, find_session, rename_session
 from qa.models import Session
 
@@ -72,10 +71,8 @@ class SessionsView(generics.ListAPIView[Session]):
     pagination_class = NewestFirstPagination
 
     def get_queryset(self) -> QuerySet[Session]:
-        query = SessionsQuery(data=self.request.query_params)
-        query.is_valid(raise_exception=True)
+        text = read_input(SessionsQuery, self.request.query_params)["q"]
         rows = Session.objects.listed()
-        text = query.validated_data["q"]
         return rows.mentioning(text) if text else rows
 
     @extend_schema(parameters=[SessionsQuery])
@@ -107,9 +104,8 @@ class SessionView(APIView):
 
     @extend_schema(request=SessionInput, responses={200: SessionShown})
     def patch(self, request: Request, session_id: UUID) -> Response:
-        form = SessionInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        return Response(SessionShown(rename_session(session_id, **form.validated_data)).data)
+        session = rename_session(session_id, **read_input(SessionInput, request.data))
+        return Response(SessionShown(session).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, session_id: UUID) -> Response:

@@ -17,6 +17,7 @@ from corpus.api.fields import (
     StrictFloatField,
     StrictIntegerField,
     TagListField,
+    read_input,
 )
 from corpus.endpoints import EXAMPLE_QUESTION, Cost, Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors
@@ -101,9 +102,7 @@ class SearchView(APIView):
 
     @extend_schema(request=SearchInput, responses={200: SearchOutput})
     def post(self, request: Request) -> Response:
-        form = SearchInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        fields = form.validated_data
+        fields = read_input(SearchInput, request.data)
         query = Query(
             fields["query"],
             collection=fields["collection"],
@@ -138,14 +137,9 @@ class IndexQueryView(APIView):
 
     @extend_schema(request=IndexQuery, responses={200: IndexFound})
     def post(self, request: Request) -> Response:
-        form = IndexQuery(data=request.data)
-        form.is_valid(raise_exception=True)
-        fields = form.validated_data
+        fields = read_input(IndexQuery, request.data)
         matches = search_passages(
             Query(fields["query"], collection=fields["index_name"], k=fields["top_k"]),
-            mode="hybrid",
-            threshold=0.0,
-            rerank=True,
             context=build_context(),
         )
         body = {

@@ -1,6 +1,7 @@
 """Endpoints that answer within a conversation."""
 
-from collections.abc import AsyncGenerator
+from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -14,24 +15,25 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from corpus.access.principal import Scope, current_principal
+from corpus.access.principal import Scope, bind_principal
 from corpus.api.fields import (
     QualifiedNameField,
     StrictBooleanField,
     StrictCharField,
     StrictIntegerField,
     TagListField,
+    read_input,
 )
 from corpus.endpoints import EXAMPLE_QUESTION, EXAMPLE_TEXT, Cost, Endpoint, endpoint
 from corpus.errors import ChatNotFound, CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.tags import normalize_tags
-from qa.answer_record import new_answer_record
-from qa.api.chat_events import ChatRequest, check_readable, open_stream
-from qa.api.chat_stream import replay_answer, stream_answer
-from qa.api.serializers import AnswerShown
-from qa.concurrency import opening_slot
+from qa.answer_record import AnswerShown, new_answer_record
+from qa.api.chat_events import read_events
+from qa.api.chat_stream import EVENT_STREAM, replay_answer, respond_with_events, stream_answer
+from qa.concurrency import Listener, opening_slot
 from qa.context import build_context
+from qa.models import ChatStream
 from qa.sessions import CONTEXT_TOKENS, Reply, ask_in_session, open_session
 from qa.types import Passage
 
@@ -142,13 +144,13 @@ EVENT = {
         "data": {"type": "string"},
     },
 }
-EVENTS = {(200, "text/event-stream"): EVENT}
+EVENTS = {(200, EVENT_STREAM): EVENT}
 
 
 class EventStreamRenderer(JSONRenderer):
     """Accepts requests for event streams; errors are rendered as JSON."""
 
-    media_type = "text/event-stream"
+    media_type = EVENT_STREAM
     format = "events"
 
 
@@ -171,9 +173,7 @@ class AskView(APIView):
 
     @extend_schema(request=AskInput, responses={200: ReplyShown, **EVENTS})
     def post(self, request: Request) -> HttpResponseBase:
-        form = self.form(data=request.data)
-        form.is_valid(raise_exception=True)
-        fields = form.validated_data
+        fields = read_input(self.form, request.data)
         if fields["stream"]:
             return _stream(fields, route="ask")
         Collection.objects.get_named(fields["collection"])
@@ -225,9 +225,7 @@ class ChatView(APIView):
 
     @extend_schema(request=ChatInput, responses=EVENTS)
     def post(self, request: Request) -> HttpResponseBase:
-        form = ChatInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        return _stream(form.validated_data, route="chat")
+        return _stream(read_input(ChatInput, request.data), route="chat")
 
 
 @endpoint(
@@ -250,30 +248,35 @@ class ChatEventsView(APIView):
         if not (last.isascii() and last.isdigit() and len(last) <= MAX_EVENT_ID_DIGITS):
             raise ValidationError({"Last-Event-ID": ["Must be the id of an event of this stream."]})
         with opening_slot():
-            check_readable(chat_id)
-        events = replay_answer(chat_id, after=int(last), principal=current_principal())
-        return _events(events, chat_id)
+            if not ChatStream.objects.readable().filter(pk=chat_id).exists():
+                raise ChatNotFound(f"There is no stream {chat_id}, or it has expired.")
+        read = bind_principal(partial(read_events, chat_id))
+        return respond_with_events(
+            replay_answer(read, after=int(last)), Location=f"/chat/{chat_id}"
+        )
 
 
 def _stream(fields: dict[str, Any], *, route: str) -> StreamingHttpResponse:
     # The view's thread lives as long as the stream; its database connection does not.
     with opening_slot():
-        chat = ChatRequest(
-            question=fields["question"],
-            collection=Collection.objects.get_named(fields["collection"]).qualified_name,
-            context=build_context(api_key=fields.get("api_key", "")),
+        collection = Collection.objects.get_named(fields["collection"]).qualified_name
+        tags = normalize_tags(fields.get("tags", []))
+        context = build_context(api_key=fields.get("api_key", ""))
+        session = open_session(fields["session_id"], keep=fields.get("keep", False))
+        stream = ChatStream.objects.create(session=session)
+
+    def ask(listener: Listener) -> Reply:
+        return ask_in_session(
+            fields["question"],
+            session=session,
+            collection=collection,
+            context=replace(context, listener=listener),
             context_tokens=fields.get("context_window", CONTEXT_TOKENS),
-            selected_text=fields.get("selected_text", ""),
-            tags=normalize_tags(fields.get("tags", [])),
+            selected_text=fields["selected_text"],
+            tags=tags,
             route=route,
-            includes_steps=fields.get("steps", False),
         )
-        stream, _ = open_stream(fields["session_id"], keep=fields.get("keep", False))
-    return _events(stream_answer(chat, stream), stream.pk)
 
-
-def _events(events: AsyncGenerator[bytes, None], chat_id: UUID) -> StreamingHttpResponse:
-    headers = {
-        "Cache-Control": "no-cache", "X-Accel-Buffering": "no", "Location": f"/chat/{chat_id}",
-    }  # fmt: skip
-    return StreamingHttpResponse(events, content_type="text/event-stream", headers=headers)
+    includes_steps = fields.get("steps", False)
+    events = stream_answer(bind_principal(ask), stream, includes_steps=includes_steps)
+    return respond_with_events(events, Location=f"/chat/{stream.pk}")

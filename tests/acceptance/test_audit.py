@@ -1,6 +1,7 @@
 """Who did what is recorded, cannot be changed, and is told to admins."""
 
 from datetime import UTC, datetime, timedelta
+from inspect import unwrap
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from accounts.keys import create_key, revoke_key
 from accounts.models import ApiKey, Event
 from corpus.access.principal import Principal, acting_as
 from corpus.models import Document
-from qa.api.mcp import mcp_server
+from qa.api.mcp.tools import ingest
 from tests.support.client import Api
 from tests.support.commands import run
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
@@ -89,7 +90,7 @@ def test_logins_and_keys_are_recorded_without_what_opens_them(ida: Any, key: str
 
 def test_what_agents_take_in_is_recorded(ida: Any) -> None:
     with acting_as(Principal(user_id=ida.pk)):
-        stored = mcp_server.ingest.__wrapped__(BAKERY)  # type: ignore[attr-defined]
+        stored = unwrap(ingest)(BAKERY)
     assert recorded("action", "user_id", "subject") == [("ingest", ida.pk, stored["document_id"])]
 
 

@@ -17,7 +17,7 @@ from accounts.keys import create_key
 from accounts.models import Event
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.models import Collection, Grant
-from qa.answer_store import record_answer
+from qa.answer_question import record_answer
 from qa.conversations import delete_session
 from qa.models import Answer, ChatEvent, ChatStream, Session
 from tests.support.chat_server import (

@@ -13,9 +13,8 @@ from corpus.loaders.blocks import OcrBox
 from corpus.loaders.ocr import OCR
 from corpus.models import Collection, Document, DocumentContent
 from qa import models
-from qa.answer_record import new_answer_record, stored_answer_records
-from qa.answer_store import record_answer
-from qa.api.serializers import AnswerShown
+from qa.answer_question import record_answer
+from qa.answer_record import AnswerShown, new_answer_record, stored_answer_records
 from qa.search.display import add_page_numbers
 from qa.search.hybrid import passage_of
 from qa.types import Answer, AnsweredQuestion, Citation, ClosePassage

@@ -15,7 +15,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from corpus.access.principal import bind_principal
 from corpus.characters import MAX_DEPTH
 from corpus.models import Document
-from qa.api.mcp.mcp_server import as_tool
+from qa.api.mcp.tools import as_tool
 from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE, Ingest
 

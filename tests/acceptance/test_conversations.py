@@ -16,7 +16,7 @@ from corpus.ingestion.document_writer import StoredDocument
 from corpus.ingestion.submission import Attributes
 from corpus.models import Chunk, Collection
 from qa import models
-from qa.answer_store import record_answer
+from qa.answer_question import record_answer
 from qa.context import build_context
 from qa.conversations import delete_session
 from qa.intent import IntentKind

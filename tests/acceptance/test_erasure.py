@@ -19,7 +19,8 @@ from corpus.jobs.states import retry_job
 from corpus.models import Collection, Document, IdempotentRequest, Job, JobItem
 from evaluation.models import Question
 from evaluation.questions import adopt_feedback, propose_questions
-from qa.answer_store import record_answer, review_feedback
+from qa.answer_question import record_answer
+from qa.feedback import review_feedback
 from qa.models import Answer, ChatEvent, Feedback, Message
 from tests.support.client import Api, again, chat, upload
 from tests.support.database import fingerprint, places_of

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError
+from django.test.utils import override_settings
 
 from corpus.models import Collection, Document, Embedding
 from evaluation import runs
 from evaluation.comparison import find_regressions, make_baseline
 from evaluation.datasets import Turn
 from evaluation.models import Question
-from evaluation.overrides import overridden
 from evaluation.questions import decide_questions, propose_questions, read_accepted
 from evaluation.reports import latest_results
 from evaluation.runs import recall_turns
@@ -230,7 +230,7 @@ def test_settings_follow_the_environment_and_come_back(settings: Any) -> None:
     changed = settings_with({"FUSION_ALPHA": "0.75", "PKB_ANSWER_WORDS": "20"})
     assert changed.keys() == {"PKB_FUSION_ALPHA", "PKB_ANSWER_WORDS", "PKB_ANSWERERS"}
     before = settings.PKB_FUSION_ALPHA
-    with overridden(changed):
+    with override_settings(**changed):
         assert settings.PKB_FUSION_ALPHA == 0.75
     assert before == settings.PKB_FUSION_ALPHA
 

@@ -16,8 +16,7 @@ from mcp import Client, StdioServerParameters
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent
 
-from qa.api.mcp.forwarding import forwarding
-from qa.api.mcp.mcp_server import build_server
+from qa.api.mcp.mcp_server import build_server, forwarding
 from qa.notices import UNSURE
 from qa.types import Answer
 from tests.support.documents import (
@@ -111,7 +110,7 @@ WHERE = "(Coast > Towers, https://coast.example/bavoke)"
 
 def told(monkeypatch: pytest.MonkeyPatch, answer: Answer) -> tuple[str, str, Any]:
     """What the tool tells of an answer: in words, as text, as an object."""
-    place = "qa.api.mcp.mcp_server"
+    place = "qa.api.mcp.tools"
     monkeypatch.setattr(f"{place}.answer_question", lambda *_, **__: answered(answer))
     monkeypatch.setattr(f"{place}.build_context", lambda: None)
     result = call(build_server(), "answer", question=LIGHTHOUSE_QUESTION)

@@ -11,7 +11,7 @@ import pytest
 from corpus.errors import ClientDisconnected
 from corpus.models import Chunk
 from qa.answer_question import answer_question
-from qa.concurrency import NullListener
+from qa.concurrency import Listener
 from qa.context import build_context
 from qa.models import Answer
 from tests.support.chat_server import (
@@ -205,10 +205,8 @@ def test_a_selected_text_is_read_whole_without_phrasings(api: Api, settings: Any
     assert answer["answer"] == TRUE
 
 
-class Leaver:
+class Leaver(Listener):
     """Is gone as soon as the model is asked."""
-
-    on_step, on_text = NullListener.on_step, NullListener.on_text
 
     def __init__(self, server: ChatServer) -> None:
         self.server = server

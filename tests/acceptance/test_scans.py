@@ -14,8 +14,7 @@ from corpus.ingestion.normal_form import Outline
 from corpus.ingestion.submission import Attributes
 from corpus.models import Collection, Document
 from qa import models
-from qa.answer_record import find_answer_record
-from qa.api.serializers import StoredCitation
+from qa.answer_record import StoredCitation, find_answer_record
 from tests.support.documents import ingest_file
 from tests.unit.loaders.scanned_files import SENTENCES, packed, picture_of_text
 from web.answer_presenter import OCR_UNSURE, read_turns

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from inspect import unwrap
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from corpus.jobs.run import run_job_slice
 from corpus.models import Chunk, Collection, Document, Job
-from qa.api.mcp.tool_results import fetch_text, find_results
+from qa.api.mcp.tools import fetch, search
 from qa.models import Answer, Citation
 from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
@@ -123,10 +124,10 @@ def test_no_asking_door_tells_where_a_file_is(api: Api, filled: Path, door: str)
 
 
 def test_agents_are_not_told_where_a_file_is(filled: Path) -> None:
-    found = find_results(LIGHTHOUSE_QUESTION, collection="default")
+    found = unwrap(search)(LIGHTHOUSE_QUESTION)
     keys = [result["id"] for result in found["results"]]
     keys += [str(pk) for pk in Document.objects.stored().values_list("pk", flat=True)]
-    fetched = [fetch_text(key) for key in keys]
+    fetched = [unwrap(fetch)(key) for key in keys]
     assert str(filled) not in f"{found}{fetched}"
     assert "inbox/my%20notes/a.md" in {text["metadata"]["source_uri"] for text in fetched}
 

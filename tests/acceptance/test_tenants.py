@@ -15,7 +15,7 @@ from accounts.authentication import principal_of
 from corpus.access.principal import ANONYMOUS, SYSTEM, Principal, acting_as
 from corpus.errors import PkbError
 from corpus.models import Document
-from qa.api.mcp.mcp_server import answer, fetch, search
+from qa.api.mcp.tools import answer, fetch, search
 from tests.support.operations import list_operations
 from tests.support.users import Tenant, call
 

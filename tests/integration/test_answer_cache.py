@@ -19,7 +19,7 @@ from corpus.models import Chunk, Collection, CollectionChange, Document, Embeddi
 from corpus.tags import change_tags
 from qa.answer_cache import cache
 from qa.answer_question import answer_question
-from qa.concurrency import NullListener
+from qa.concurrency import Listener
 from qa.context import build_context
 from qa.models import Answer
 from qa.types import AnsweredQuestion
@@ -178,7 +178,7 @@ def test_what_another_process_has_changed_goes_with_the_next_question(ingest: In
     assert cache.collection_ids == {Collection.objects.get(name="other").pk}
 
 
-class Deleter(NullListener):
+class Deleter(Listener):
     """Deletes the documents while an answer from them is made."""
 
     def __init__(self) -> None:

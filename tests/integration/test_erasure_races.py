@@ -11,7 +11,7 @@ from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.invariants import find_violations
 from corpus.jobs.leases import end_item
 from corpus.models import Collection, Document, IdempotentRequest, Job, JobItem, TermCount
-from qa.answer_store import record_answer
+from qa.answer_question import record_answer
 from qa.models import Answer
 from tests.support.database import held_up, places_of
 from tests.support.documents import LIGHTHOUSE, Ingest, answer_from

@@ -10,7 +10,7 @@ from corpus.errors import InvalidInput
 from corpus.models import Collection, Document
 from evaluation.models import Question
 from evaluation.questions import adopt_feedback, read_accepted
-from qa.answer_store import MarkedSpan, give_feedback, review_feedback
+from qa.feedback import MarkedSpan, give_feedback, review_feedback
 from qa.models import Answer, Feedback
 from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest

@@ -12,10 +12,9 @@ from corpus.catalogue import create_collection, delete_document
 from corpus.models import Chunk, Collection, Document
 from corpus.models.chunk import ChunkQuerySet
 from corpus.models.document import DocumentQuerySet
-from qa.answer_question import answer_question
+from qa.answer_question import answer_question, record_answer
 from qa.answer_record import read_passages
-from qa.answer_store import record_answer
-from qa.concurrency import NullListener
+from qa.concurrency import Listener
 from qa.context import build_context
 from qa.models import Citation
 from qa.search import document_search as documents_search
@@ -125,7 +124,7 @@ def test_what_is_summed_up_is_found_again_once_it_was_replaced(
     assert set(versions_of(ask(SUMMARISE))) == {2}
 
 
-class Replacer(NullListener):
+class Replacer(Listener):
     """Replaces the document once a part of the question was answered from it."""
 
     def __init__(self, act: Callable[[], object]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from corpus.errors import BackendUnavailable, ClientDisconnected
 from qa import concurrency
 from qa.concurrency import (
-    NullListener,
+    Listener,
     answering_slot,
     cancellation,
     run_cancellable,
@@ -18,7 +18,7 @@ from qa.concurrency import (
 from qa.types import Citation
 
 
-class Leaver:
+class Leaver(Listener):
     """Leaves when it is asked for the second time."""
 
     def __init__(self) -> None:
@@ -28,8 +28,6 @@ class Leaver:
         self.check_count += 1
         if self.check_count > 1:
             raise ClientDisconnected("left")
-
-    on_step = NullListener.on_step
 
     def on_text(self, text: str, citation: Citation) -> None:
         raise AssertionError("nothing is said")
@@ -58,7 +56,7 @@ def test_slow_work_is_left_to_itself_when_the_asker_leaves() -> None:
 @pytest.mark.parametrize("is_slow", [True, False], ids=["slow", "quick"])
 def test_work_returns_what_it_found(is_slow: bool) -> None:
     assert run_cancellable(lambda: 7, listener=Leaver(), is_slow=is_slow) == 7
-    assert run_cancellable(lambda: 7, listener=NullListener(), is_slow=is_slow) == 7
+    assert run_cancellable(lambda: 7, listener=Listener(), is_slow=is_slow) == 7
 
 
 def test_a_failure_of_the_work_is_raised() -> None:
@@ -85,10 +83,7 @@ def test_what_slow_work_tells_is_heard_here_and_the_newest_only() -> None:
         heard.append((number, current_thread()))
         has_heard.set()
 
-    assert (
-        run_with_progress(work, on_progress=hear, listener=NullListener(), is_slow=True)
-        == "written"
-    )
+    assert run_with_progress(work, on_progress=hear, listener=Listener(), is_slow=True) == "written"
     assert heard[0] == (1, main_thread())
     assert {number for number, _ in heard} <= {1, 3}
 
@@ -105,7 +100,7 @@ def test_work_whose_hearing_fails_is_left() -> None:
         raise BackendUnavailable("gone")
 
     with pytest.raises(BackendUnavailable, match="gone"):
-        run_with_progress(work, on_progress=hear, listener=NullListener(), is_slow=True)
+        run_with_progress(work, on_progress=hear, listener=Listener(), is_slow=True)
     assert is_cancelled.wait(10)
 
 

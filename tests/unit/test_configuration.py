@@ -132,7 +132,7 @@ def test_the_content_of_the_compiled_program_is_told(
     hashes.append(told())
     assert len(set(hashes)) == 3
     apis["PKB_ANSWERERS"]["program"] = "gone"
-    assert read_configuration(EMBEDDER).program == ""
+    assert read_configuration(EMBEDDER)["program"] == ""
 
 
 def test_how_widely_an_index_is_scanned_is_told(

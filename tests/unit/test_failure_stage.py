@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from evaluation.failure_stage import FailureStage, find_failure_stage
 from evaluation.figures import BY_KIND, MEASURES, count_by_kind, measure_all, measure_thresholds
-from evaluation.results import ANSWERS, FOREIGN, Observation
+from evaluation.results import ANSWERS, FOREIGN, FailureStage, Observation
+from evaluation.runs import find_failure_stage
 from qa.types import Answer, AnsweredQuestion, Draft, Passage, Quote, Statement
 
 GOLD = ("Orsolya Quill",)

@@ -1,17 +1,17 @@
 import json
 from argparse import RawDescriptionHelpFormatter
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from corpus.errors import InvalidInput, PkbError
 from corpus.packages import check_packages
-from evaluation.datasets import DataSet, read_dataset, sample_dataset
-from evaluation.fit_confidence import ALWAYS_SURE, Point, fit_calibration, gather_points
+from evaluation.datasets import read_dataset, sample_dataset
+from evaluation.fit_confidence import ALWAYS_SURE, fit_calibration, gather_points
+from evaluation.management.evaluation_command import EvaluationCommand
 from qa.context import EXTRACTIVE, LANGUAGE_MODEL, build_context, get_answerer
 from qa.grounding.confidence import draft_key, write_calibration
 from qa.readers import get_reader
@@ -19,7 +19,7 @@ from qa.readers import get_reader
 DEFAULT_FILE = "calibration.json"
 
 
-class Command(BaseCommand):
+class Command(EvaluationCommand):
     # A reader without a calibration is refused by a check: here it gets one.
     requires_system_checks = ()
     help = (
@@ -46,28 +46,23 @@ class Command(BaseCommand):
         add("--write", type=Path, metavar="FILE", help="default: calibration.json in PKB_DATA_DIR")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            self._handle(options)
-        except (InvalidInput, ImproperlyConfigured) as exc:
-            raise CommandError(str(exc), returncode=2) from exc
-        except PkbError as exc:
-            raise CommandError(str(exc)) from exc
-
-    def _handle(self, options: dict[str, Any]) -> None:
         check_packages("sklearn")
-        self._lm = LANGUAGE_MODEL if options["lm"] else EXTRACTIVE
-        answerer = get_answerer(self._lm)
-        whole = [read_dataset(folder) for folder in options["dataset"]]
+        lm = LANGUAGE_MODEL if options["lm"] else EXTRACTIVE
+        answerer = get_answerer(lm)
+        counts = {"query_count": options["queries"], "document_count": options["docs"]}
         sets = [
-            sample_dataset(
-                each,
-                query_count=options["queries"],
-                document_count=options["docs"],
-                seed=options["seed"],
-            )
-            for each in whole
+            sample_dataset(read_dataset(folder), **counts, seed=options["seed"])
+            for folder in options["dataset"]
         ]
-        points = [point for each in sets for point in self._gather(each, sets, options)]
+        context = build_context(lm=lm, calibration=ALWAYS_SURE)
+        points = []
+        for dataset in sets:
+            others = [other for other in sets if other is not dataset]
+            texts = [q.text for other in others for q in (other.questions or other.queries)]
+            count = min(len(texts), options["foreign"])
+            foreign = Random(options["seed"]).sample(texts, count)  # noqa: S311  (no secret)
+            progress = partial(self._show, dataset.name)
+            points += gather_points(dataset, foreign=foreign, context=context, progress=progress)
         calibration = fit_calibration(points, names=[each.name for each in sets])
         path = options["write"] or settings.DATA_DIR / DEFAULT_FILE
         reader = get_reader().name
@@ -76,25 +71,6 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps(dict(calibration.provenance), indent=2))
         self.stdout.write(f"Written to {path}; PKB_CALIBRATION names the file that is used.")
 
-    def _gather(
-        self, dataset: DataSet, sets: list[DataSet], options: dict[str, Any]
-    ) -> list[Point]:
-        texts = [
-            q.text
-            for other in sets
-            if other is not dataset
-            for q in (other.questions or other.queries)
-        ]
-        count = min(len(texts), options["foreign"])
-        drawn = Random(options["seed"]).sample(texts, count)  # noqa: S311  (no secret)
-
-        def show(done: int, total: int) -> None:
-            if done % 50 == 0 or done == total:
-                self.stderr.write(f"{dataset.name}: {done} of {total} questions")
-
-        return gather_points(
-            dataset,
-            foreign=drawn,
-            context=build_context(lm=self._lm, calibration=ALWAYS_SURE),
-            progress=show,
-        )
+    def _show(self, name: str, done: int, total: int) -> None:
+        if done % 50 == 0 or done == total:
+            self.stderr.write(f"{name}: {done} of {total} questions")

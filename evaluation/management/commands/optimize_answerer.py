@@ -2,17 +2,17 @@ from argparse import RawDescriptionHelpFormatter
 from pathlib import Path
 from typing import Any
 
-from django.core.exceptions import ImproperlyConfigured
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 
-from corpus.errors import InvalidInput, PkbError
+from corpus.errors import InvalidInput
 from evaluation.datasets import read_dataset
+from evaluation.management.evaluation_command import EvaluationCommand
 from evaluation.optimize import optimize_answerer
 from qa.answerers.compile import BOOTSTRAP, OPTIMIZERS
 from qa.answerers.lm_settings import PROGRAM_NAME
 
 
-class Command(BaseCommand):
+class Command(EvaluationCommand):
     help = (
         "Tune the prompt of PKB_LM with a data set. Save it in PKB_DATA_DIR/programs, unless "
         "it is worse on held-out questions. Exit 0: saved; 1: worse, or a model failed; 2: "
@@ -34,14 +34,6 @@ class Command(BaseCommand):
         add("--name", default="answer", help="name of the prompt (answer)")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            self._handle(options)
-        except (InvalidInput, ImproperlyConfigured) as exc:
-            raise CommandError(str(exc), returncode=2) from exc
-        except PkbError as exc:
-            raise CommandError(str(exc)) from exc
-
-    def _handle(self, options: dict[str, Any]) -> None:
         for name in ("train", "held_out", "demos", "k"):
             if options[name] < 1:
                 raise InvalidInput(f"--{name.replace('_', '-')} is at least 1.")
@@ -56,7 +48,7 @@ class Command(BaseCommand):
             demo_count=options["demos"],
             k=options["k"],
             seed=options["seed"],
-            report=self._report,
+            report=self.report,
         )
         self.stdout.write(
             f"right on {options['held_out']} held-out questions:"
@@ -66,7 +58,3 @@ class Command(BaseCommand):
             self.stderr.write("It got worse and is not kept.")
             raise SystemExit(1)
         self.stdout.write(f"kept: PKB_LM_PROGRAM={options['name']}")
-
-    def _report(self, stage: str, done: int, total: int) -> None:
-        if done == total or done % max(1, total // 10) == 0:
-            self.stderr.write(f"{stage}: {done} of {total}")

@@ -5,17 +5,23 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
+from django.test.utils import override_settings
 from rich.console import Console
 
-from corpus.errors import InvalidInput, NotFound, PkbError
+from corpus.errors import InvalidInput
 from corpus.models import Collection
 from corpus.packages import check_packages
 from evaluation.comparison import compare, find_regressions, make_baseline
 from evaluation.datasets import GoldQuestion, draw_foreign_questions, read_dataset, sample_dataset
-from evaluation.evaluate import EvaluationPlan, Report, evaluate_collection, evaluate_dataset
-from evaluation.overrides import overridden
+from evaluation.evaluate import (
+    EvaluationPlan,
+    Report,
+    evaluate_collection,
+    evaluate_dataset,
+    ignore_progress,
+)
+from evaluation.management.evaluation_command import EvaluationCommand
 from evaluation.questions import read_accepted
 from evaluation.reports import keep_result, print_differences, print_result, write_report
 from evaluation.results import MODES, Result
@@ -29,7 +35,7 @@ CONSOLE_WIDTH = 130
 Subject = Callable[[EvaluationPlan, Report], Result]
 
 
-class Command(BaseCommand):
+class Command(EvaluationCommand):
     help = (
         "Measure search, answers, quotes and confidence with a data set. Exit 0: done; 1: "
         "worse than the baseline, or a model failed; 2: wrong usage."
@@ -71,14 +77,6 @@ class Command(BaseCommand):
         add("--write-baseline", type=Path, metavar="FILE", help="write a baseline")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            self._handle(options)
-        except (InvalidInput, NotFound, ImproperlyConfigured) as exc:
-            raise CommandError(str(exc), returncode=2) from exc
-        except PkbError as exc:
-            raise CommandError(str(exc)) from exc
-
-    def _handle(self, options: dict[str, Any]) -> None:
         check_packages("pytrec_eval", "matplotlib")
         _check(options)
         modes = _read_modes(options["mode"])
@@ -92,13 +90,8 @@ class Command(BaseCommand):
         # Check both before anything runs: an error in the second must not waste the first run.
         first, second = settings_with(changes), settings_with({**changes, **others})
 
-        def report(stage: str, done: int, total: int) -> None:
-            """Report each tenth of a stage."""
-            if options["verbosity"] and (done == total or done % max(1, total // 10) == 0):
-                self.stderr.write(f"{stage}: {done} of {total}")
-
         def evaluate(changes: Mapping[str, str], values: Mapping[str, Any]) -> Result:
-            with overridden(values):
+            with override_settings(**values):
                 plan = EvaluationPlan(
                     k=options["k"] or settings.PKB_RETRIEVAL_K,
                     modes=modes,
@@ -106,7 +99,7 @@ class Command(BaseCommand):
                     changes=changes,
                     foreign=foreign,
                 )
-                return subject(plan, report)
+                return subject(plan, self.report if options["verbosity"] else ignore_progress)
 
         result = evaluate(changes, first)
         if others:

@@ -1,17 +1,27 @@
-"""Base of the /v1 views."""
+"""Base of the /v1 views, with errors in OpenAI's format."""
 
-from collections.abc import AsyncIterator
+from collections.abc import Mapping
 from typing import Any
 
-from django.http import StreamingHttpResponse
+from rest_framework import serializers
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from qa.api.openai.openai_errors import ExceptionHandler, OpenAIError, in_openai_shape
+_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
-EVENT_STREAM = "text/event-stream"
-# One event, as JSON Schema: its data is JSON.
-EVENT = {"type": "object", "required": ["data"], "properties": {"data": {"type": "string"}}}
+
+class OpenAIErrorDetail(serializers.Serializer[Any]):
+    message = serializers.CharField()
+    type = serializers.CharField()
+    param = serializers.CharField(allow_null=True, help_text="the invalid field, if there is one")
+    code = serializers.CharField(allow_null=True)
+
+
+class OpenAIError(serializers.Serializer[Any]):
+    """An error in OpenAI's format."""
+
+    error = OpenAIErrorDetail()
 
 
 class OpenAIView(APIView):
@@ -21,13 +31,26 @@ class OpenAIView(APIView):
     error_media_type = "application/json"
     takes_any_accept = True
 
-    def get_exception_handler(self) -> ExceptionHandler:
-        return in_openai_shape(super().get_exception_handler())
+    def handle_exception(self, exc: Exception) -> Response:
+        response = super().handle_exception(exc)
+        response.data = openai_error(response.data)
+        response.content_type = self.error_media_type
+        return response
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
         return super().perform_content_negotiation(request, force=True)
 
 
-def stream_events(events: AsyncIterator[bytes]) -> StreamingHttpResponse:
-    headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-    return StreamingHttpResponse(events, content_type=EVENT_STREAM, headers=headers)
+def openai_error(problem: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert problem details to OpenAI's format; ``param`` is the first invalid field."""
+    status = problem["status"]
+    default = "invalid_request_error" if status < 500 else "server_error"  # noqa: PLR2004
+    fields = [error["field"] for error in problem.get("errors", ())]
+    return {
+        "error": {
+            "message": problem["detail"],
+            "type": _TYPES.get(status, default),
+            "param": fields[0] if fields else None,
+            "code": problem["error"],
+        }
+    }

@@ -1,31 +1,27 @@
 """Endpoint for chat completions, complete or streamed."""
 
-import json
-from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass, field
-from functools import partial
-from time import time
-from typing import Any, ClassVar
-from uuid import uuid4
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from typing import Any
 
 from asgiref.sync import sync_to_async
-from django.http.response import HttpResponseBase
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
-from corpus.access.principal import Scope, bind_principal
+from corpus.access.principal import Scope
 from corpus.api.fields import StrictBooleanField, StrictCharField, StrictIntegerField
 from corpus.endpoints import EXAMPLE_QUESTION, Cost, Endpoint, endpoint
-from corpus.errors import Errors, ModelNotFound, PkbError
-from qa.api.openai.base_view import EVENT, EVENT_STREAM, OpenAIView, stream_events
+from corpus.errors import PkbError
+from qa.api.chat_stream import render_event
+from qa.api.openai.base_view import openai_error
 from qa.api.openai.fields import MAX_MESSAGES, MessageContent, always, check_messages
-from qa.api.openai.openai_errors import openai_error
-from qa.api.openai.replies import AnnotatedReply, CitedSpan, answer_messages
-from qa.api.openai.served_models import find_collection
-
-DONE = b"data: [DONE]\n\n"
+from qa.api.openai.replies import (
+    EVENTS,
+    AnnotatedReply,
+    CitedSpan,
+    CitedSpanShown,
+    ReplyFormat,
+    ReplyView,
+)
 
 
 class Message(serializers.Serializer[Any]):
@@ -56,14 +52,8 @@ class TokenUsage(serializers.Serializer[Any]):
     total_tokens = serializers.IntegerField()
 
 
-class FileCitation(serializers.Serializer[Any]):
-    file_id = serializers.UUIDField(help_text="the document's id")
+class FileCitation(CitedSpanShown):
     filename = serializers.CharField()
-    quote = serializers.CharField(help_text="exact quote from the document")
-    start_index = serializers.IntegerField(
-        help_text="start of the supported or quoted part in `content`"
-    )
-    end_index = serializers.IntegerField()
 
 
 class Annotation(serializers.Serializer[Any]):
@@ -95,20 +85,7 @@ class ChatCompletion(serializers.Serializer[Any]):
     usage = TokenUsage()
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """The fields that all parts of one reply share.
-
-    Attributes:
-        key: Of the reply: its id without the prefix.
-        model: As the request names it.
-        created: Unix time in seconds.
-    """
-
-    key: str
-    model: str
-    created: int = field(default_factory=lambda: int(time()))
-
+class Completion(ReplyFormat):
     def whole(self, reply: AnnotatedReply) -> dict[str, Any]:
         message = {
             "role": "assistant",
@@ -117,19 +94,37 @@ class Completion:
             "annotations": [_annotation_body(each) for each in reply.citations],
         }
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
-        return {**self._head("chat.completion"), "choices": [choice], "usage": _usage(reply)}
+        return self._body("chat.completion", choices=[choice], usage=_usage(reply))
 
-    def chunk(self, delta: dict[str, Any], *, finish_reason: str | None = None) -> bytes:
+    async def stream(
+        self, answer: Callable[[], AnnotatedReply], fields: Mapping[str, Any]
+    ) -> AsyncIterator[bytes]:
+        yield self._chunk({"role": "assistant", "content": ""})
+        try:
+            reply = await sync_to_async(answer)()
+        except PkbError as exc:
+            problem = {"status": exc.status, "detail": str(exc) or exc.title, "error": exc.code}
+            yield render_event(openai_error(problem))
+            return
+        for delta in part_deltas(reply):
+            yield self._chunk(delta)
+        yield self._chunk({}, finish_reason="stop")
+        if (fields.get("stream_options") or {}).get("include_usage"):
+            yield render_event(self._body("chat.completion.chunk", choices=[], usage=_usage(reply)))
+        yield b"data: [DONE]\n\n"
+
+    def _chunk(self, delta: dict[str, Any], *, finish_reason: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "finish_reason": finish_reason, "logprobs": None}
-        return _event({**self._head("chat.completion.chunk"), "choices": [choice]})
+        return render_event(self._body("chat.completion.chunk", choices=[choice]))
 
-    def usage_chunk(self, reply: AnnotatedReply) -> bytes:
-        head = self._head("chat.completion.chunk")
-        return _event({**head, "choices": [], "usage": _usage(reply)})
-
-    def _head(self, kind: str) -> dict[str, Any]:
-        key = f"chatcmpl-{self.key}"
-        return {"id": key, "object": kind, "created": self.created, "model": self.model}
+    def _body(self, kind: str, **fields: Any) -> dict[str, Any]:
+        return {
+            "id": f"chatcmpl-{self.key}",
+            "object": kind,
+            "created": self.created,
+            "model": self.model,
+            **fields,
+        }
 
 
 def part_deltas(reply: AnnotatedReply) -> Iterator[dict[str, Any]]:
@@ -142,16 +137,8 @@ def part_deltas(reply: AnnotatedReply) -> Iterator[dict[str, Any]]:
 
 
 def _annotation_body(citation: CitedSpan) -> dict[str, Any]:
-    return {
-        "type": "file_citation",
-        "file_citation": {
-            "file_id": citation.quote.document_id,
-            "filename": citation.quote.name,
-            "quote": citation.quote.quote,
-            "start_index": citation.start,
-            "end_index": citation.end,
-        },
-    }
+    file_citation = {"filename": citation.quote.name, **citation.to_json()}
+    return {"type": "file_citation", "file_citation": file_citation}
 
 
 def _usage(reply: AnnotatedReply) -> dict[str, int]:
@@ -160,29 +147,6 @@ def _usage(reply: AnnotatedReply) -> dict[str, int]:
         "completion_tokens": reply.completion_tokens,
         "total_tokens": reply.prompt_tokens + reply.completion_tokens,
     }
-
-
-def _event(body: dict[str, Any]) -> bytes:
-    return b"data: " + json.dumps(body, ensure_ascii=False).encode() + b"\n\n"
-
-
-async def stream_completion(
-    answer: Callable[[], AnnotatedReply], *, completion: Completion, with_usage: bool
-) -> AsyncIterator[bytes]:
-    """Yield the events of a reply; no text is sent before all of it is verified."""
-    yield completion.chunk({"role": "assistant", "content": ""})
-    try:
-        reply = await sync_to_async(answer)()
-    except PkbError as exc:
-        problem = {"status": exc.status, "detail": str(exc) or exc.title, "error": exc.code}
-        yield _event(openai_error(problem))
-        return
-    for delta in part_deltas(reply):
-        yield completion.chunk(delta)
-    yield completion.chunk({}, finish_reason="stop")
-    if with_usage:
-        yield completion.usage_chunk(reply)
-    yield DONE
 
 
 @endpoint(
@@ -198,35 +162,14 @@ async def stream_completion(
         },
     )
 )
-class ChatCompletionsView(OpenAIView):
+@extend_schema_view(
+    post=extend_schema(
+        request=CompletionInput, responses={(200, "application/json"): ChatCompletion, **EVENTS}
+    )
+)
+class ChatCompletionsView(ReplyView):
     """Answer the last user message from the collection that the model names."""
 
-    errors: ClassVar[Errors] = {"post": [ModelNotFound]}
-
-    @extend_schema(
-        request=CompletionInput,
-        responses={(200, "application/json"): ChatCompletion, (200, EVENT_STREAM): EVENT},
-    )
-    def post(self, request: Request) -> HttpResponseBase:
-        form = CompletionInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        fields = form.validated_data
-        model = fields["model"]
-        answer = bind_principal(
-            partial(
-                answer_messages,
-                fields["messages"],
-                collection=find_collection(model),
-                route="chat_completions",
-            )
-        )
-        if fields["stream"]:
-            options = fields.get("stream_options") or {}
-            events = stream_completion(
-                answer,
-                completion=Completion(uuid4().hex, model),
-                with_usage=options.get("include_usage", False),
-            )
-            return stream_events(events)
-        reply = answer()
-        return Response(Completion(reply.answer_id, model).whole(reply))
+    form = CompletionInput
+    format = Completion
+    route = "chat_completions"

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from corpus.access.principal import Scope
-from corpus.api.fields import StrictCharField, StrictIntegerField
+from corpus.api.fields import StrictCharField, StrictIntegerField, read_input
 from corpus.embedders import embed_passages, embedders, get_embedder
 from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import Errors, InvalidInput, ModelNotFound
@@ -49,9 +49,6 @@ class EmbeddingTexts(serializers.Field[list[str], Any, Any, Any]):
             self.fail("tokens")
         text = StrictCharField(max_length=MAX_TEXT_CHARS, trim_whitespace=False)
         return [text.run_validation(each) for each in texts]
-
-    def to_representation(self, value: Any) -> Any:
-        return value
 
 
 class EmbeddingInput(serializers.Serializer[Any]):
@@ -143,9 +140,7 @@ class EmbeddingsView(OpenAIView):
 
     @extend_schema(request=EmbeddingInput, responses={200: EmbeddingList})
     def post(self, request: Request) -> Response:
-        form = EmbeddingInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        fields = form.validated_data
+        fields = read_input(EmbeddingInput, request.data)
         vectors, tokens = embed_texts(
             fields["input"], model=fields["model"], dimensions=fields.get("dimensions")
         )

@@ -44,17 +44,13 @@ class MessageContent(serializers.Field[str, Any, Any, Any]):
             return data
         if not isinstance(data, list):
             self.fail("shape")
-        return "\n".join(self._text_of(part) for part in data)
-
-    def _text_of(self, part: Any) -> str:
-        is_text = isinstance(part, dict) and part.get("type") in self.part_types
-        text = part.get("text") if is_text else None
-        if not isinstance(text, str):
+        parts = [
+            part for part in data if isinstance(part, dict) and part.get("type") in self.part_types
+        ]
+        texts = [part["text"] for part in parts if isinstance(part.get("text"), str)]
+        if len(texts) < len(data):
             self.fail("part", type=self.part_types[0])
-        return text
-
-    def to_representation(self, value: Any) -> Any:
-        return value
+        return "\n".join(texts)
 
 
 def check_messages(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -1,16 +1,30 @@
 """Replies to the last question of a conversation: an answer's text with citation markers."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from time import time
+from typing import Any, ClassVar
+from uuid import uuid4
 
 from django.conf import settings
+from django.http.response import HttpResponseBase
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
 
+from corpus.access.principal import bind_principal
+from corpus.api.fields import read_input
 from corpus.embedders import get_embedder
+from corpus.errors import Errors, ModelNotFound
 from corpus.models import Collection
 from qa.answer_question import answer_question
 from qa.answer_record import AnswerRecord, QuoteRecord, new_answer_record
+from qa.api.chat_stream import EVENT_STREAM, respond_with_events
+from qa.api.openai.base_view import OpenAIView
 from qa.api.openai.fields import MAX_QUESTION_CHARS
+from qa.api.openai.served_models import find_collection
 from qa.context import build_context
 from qa.grounding.disagreement import describe_disagreement
 from qa.intent import complete_follow_up
@@ -20,6 +34,21 @@ from qa.types import Exchange
 
 Messages = Sequence[Mapping[str, Any]]
 
+# One event, as JSON Schema: its data is JSON.
+EVENT = {"type": "object", "required": ["data"], "properties": {"data": {"type": "string"}}}
+EVENTS = {(200, EVENT_STREAM): EVENT}
+
+
+class CitedSpanShown(serializers.Serializer[Any]):
+    """A span of a reply's text that a quote supports."""
+
+    file_id = serializers.UUIDField(help_text="the document's id")
+    quote = serializers.CharField(help_text="exact quote from the document")
+    start_index = serializers.IntegerField(
+        help_text="start of the supported or quoted part in the text"
+    )
+    end_index = serializers.IntegerField()
+
 
 @dataclass(frozen=True, slots=True)
 class CitedSpan:
@@ -28,6 +57,15 @@ class CitedSpan:
     quote: QuoteRecord
     start: int
     end: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields of ``CitedSpanShown``."""
+        return {
+            "file_id": self.quote.document_id,
+            "quote": self.quote.quote,
+            "start_index": self.start,
+            "end_index": self.end,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +92,56 @@ class AnnotatedReply:
     @property
     def citations(self) -> list[CitedSpan]:
         return [part.citation for part in self.parts if part.citation]
+
+
+@dataclass(frozen=True)
+class ReplyFormat(ABC):
+    """Formats one reply; the attributes are what all its parts share.
+
+    Attributes:
+        key: Of the reply: its id without the prefix.
+        model: As the request names it.
+        created: Unix time in seconds.
+    """
+
+    key: str
+    model: str
+    created: int = field(default_factory=lambda: int(time()))
+
+    @abstractmethod
+    def whole(self, reply: AnnotatedReply) -> dict[str, Any]:
+        """Return the body of the complete reply."""
+
+    @abstractmethod
+    def stream(
+        self, answer: Callable[[], AnnotatedReply], fields: Mapping[str, Any]
+    ) -> AsyncIterator[bytes]:
+        """Yield the events of a reply; no text is sent before all of it is verified."""
+
+
+class ReplyView(OpenAIView):
+    """Answers the last question from the collection that the model names.
+
+    Attributes:
+        form: Its fields are ``model``, ``messages`` and ``stream``, besides others.
+        route: The endpoint's name in metrics.
+    """
+
+    errors: ClassVar[Errors] = {"post": [ModelNotFound]}
+    form: type[serializers.Serializer[Any]]
+    format: type[ReplyFormat]
+    route: str
+
+    def post(self, request: Request) -> HttpResponseBase:
+        fields = read_input(self.form, request.data)
+        model, collection = fields["model"], find_collection(fields["model"])
+        answer = bind_principal(
+            partial(answer_messages, fields["messages"], collection=collection, route=self.route)
+        )
+        if fields["stream"]:
+            return respond_with_events(self.format(uuid4().hex, model).stream(answer, fields))
+        reply = answer()
+        return Response(self.format(reply.answer_id, model).whole(reply))
 
 
 def answer_messages(messages: Messages, *, collection: Collection, route: str) -> AnnotatedReply:

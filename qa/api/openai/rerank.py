@@ -11,7 +11,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from corpus.access.principal import Scope
-from corpus.api.fields import StrictBooleanField, StrictCharField, StrictIntegerField
+from corpus.api.fields import (
+    StrictBooleanField,
+    StrictCharField,
+    StrictIntegerField,
+    read_input,
+)
 from corpus.endpoints import EXAMPLE_TEXT, Cost, Endpoint, endpoint
 from corpus.errors import Errors, ModelNotFound
 from qa.api.openai.base_view import OpenAIView
@@ -98,9 +103,7 @@ class RerankView(OpenAIView):
 
     @extend_schema(request=RerankInput, responses={200: RerankOutput})
     def post(self, request: Request) -> Response:
-        form = RerankInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        fields = form.validated_data
+        fields = read_input(RerankInput, request.data)
         reranker, model = get_reranker(), fields.get("model")
         if model and model != reranker.name:
             raise ModelNotFound(f"There is no reranker {model!r}. Available: {reranker.name!r}.")

@@ -1,30 +1,33 @@
 """Endpoint for OpenAI's responses, complete or streamed; fields without effect are left out."""
 
-import json
-from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from itertools import count
-from time import time
 from typing import Any, ClassVar
-from uuid import uuid4
 
 from asgiref.sync import sync_to_async
-from django.http.response import HttpResponseBase
-from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema, extend_schema_field
+from drf_spectacular.utils import (
+    PolymorphicProxySerializer,
+    extend_schema,
+    extend_schema_field,
+    extend_schema_view,
+)
 from rest_framework import serializers
 from rest_framework.fields import empty
-from rest_framework.request import Request
-from rest_framework.response import Response
 
-from corpus.access.principal import Scope, bind_principal
+from corpus.access.principal import Scope
 from corpus.api.fields import StrictBooleanField, StrictCharField
 from corpus.endpoints import EXAMPLE_QUESTION, Cost, Endpoint, endpoint
-from corpus.errors import Errors, ModelNotFound, PkbError
-from qa.api.openai.base_view import EVENT, EVENT_STREAM, OpenAIView, stream_events
+from corpus.errors import PkbError
+from qa.api.chat_stream import render_event
 from qa.api.openai.fields import MAX_MESSAGES, MessageContent, always, check_messages
-from qa.api.openai.replies import AnnotatedReply, CitedSpan, answer_messages
-from qa.api.openai.served_models import find_collection
+from qa.api.openai.replies import (
+    EVENTS,
+    AnnotatedReply,
+    CitedSpan,
+    CitedSpanShown,
+    ReplyFormat,
+    ReplyView,
+)
 
 ROLES = ("user", "assistant", "system", "developer")
 # A part of a message that was sent, or of a reply before.
@@ -99,9 +102,6 @@ class ResponseItems(serializers.Field[list[dict[str, Any]], Any, Any, Any]):
         ]
         return check_messages(MessageItem(many=True).run_validation(messages))
 
-    def to_representation(self, value: Any) -> Any:
-        return value
-
 
 @extend_schema_field({"type": "null"})
 class UnsupportedField(serializers.Field[None, Any, Any, Any]):
@@ -114,15 +114,12 @@ class UnsupportedField(serializers.Field[None, Any, Any, Any]):
         if data not in (None, empty):
             raise serializers.ValidationError(_NOT_KEPT)
 
-    def to_representation(self, value: Any) -> Any:
-        return value
-
 
 class ResponseInput(serializers.Serializer[Any]):
     """Instructions, sampling parameters and tools are accepted and ignored."""
 
     model = StrictCharField(max_length=200, help_text="`pkb/<collection>`")
-    input = ResponseItems()
+    input = ResponseItems(source="messages")
     stream = StrictBooleanField(default=False, allow_null=True)
     previous_response_id = UnsupportedField()
     conversation = UnsupportedField()
@@ -134,32 +131,20 @@ class ResponseInput(serializers.Serializer[Any]):
         return False
 
 
-class ResponseFileCitation(serializers.Serializer[Any]):
+class ResponseFileCitation(CitedSpanShown):
     """A span of the text supported by a stored document; ``index`` is its end."""
 
     type = always("file_citation")
-    file_id = serializers.UUIDField(help_text="the document's id")
     filename = serializers.CharField()
     index = serializers.IntegerField(help_text="equals `end_index`")
-    quote = serializers.CharField(help_text="exact quote from the document")
-    start_index = serializers.IntegerField(
-        help_text="start of the supported or quoted part in `text`"
-    )
-    end_index = serializers.IntegerField()
 
 
-class ResponseUrlCitation(serializers.Serializer[Any]):
+class ResponseUrlCitation(CitedSpanShown):
     """A span of the text supported by a document imported from a web page."""
 
     type = always("url_citation")
     url = serializers.CharField()
     title = serializers.CharField()
-    file_id = serializers.UUIDField(help_text="the document's id")
-    quote = serializers.CharField(help_text="exact quote from the document")
-    start_index = serializers.IntegerField(
-        help_text="start of the supported or quoted part in `text`"
-    )
-    end_index = serializers.IntegerField()
 
 
 class OutputText(serializers.Serializer[Any]):
@@ -209,20 +194,7 @@ _UNUSED: dict[str, Any] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseShape:
-    """The fields that all parts of one response share.
-
-    Attributes:
-        key: Suffix of the ids of the response and its message.
-        model: As the request names it.
-        created_at: Unix time in seconds.
-    """
-
-    key: str
-    model: str
-    created_at: int = field(default_factory=lambda: int(time()))
-
+class ResponseFormat(ReplyFormat):
     def whole(self, reply: AnnotatedReply) -> dict[str, Any]:
         usage = {
             "input_tokens": reply.prompt_tokens,
@@ -232,30 +204,30 @@ class ResponseShape:
             "total_tokens": reply.prompt_tokens + reply.completion_tokens,
         }
         output = [self._message("completed", [_output_text(reply)])]
-        return self.body("completed", output=output, usage=usage)
+        return self._body("completed", output=output, usage=usage)
 
-    def body(self, status: str, **fields: Any) -> dict[str, Any]:
-        return {
-            **_UNUSED,
-            "id": f"resp_{self.key}",
-            "object": "response",
-            "created_at": self.created_at,
-            "model": self.model,
-            "status": status,
-            "output": [],
-            **fields,
-        }
+    async def stream(
+        self, answer: Callable[[], AnnotatedReply], fields: Mapping[str, Any]
+    ) -> AsyncIterator[bytes]:
+        numbers = count()
 
-    def _message(self, status: str, content: list[dict[str, Any]]) -> dict[str, Any]:
-        return {
-            "id": f"msg_{self.key}",
-            "type": "message",
-            "role": "assistant",
-            "status": status,
-            "content": content,
-        }
+        def as_event(kind: str, **fields: Any) -> bytes:
+            kind = f"response.{kind}"
+            body = {"type": kind, "sequence_number": next(numbers), **fields}
+            return render_event(body, kind=kind)
 
-    def events(self, reply: AnnotatedReply) -> Iterator[tuple[str, dict[str, Any]]]:
+        for kind in ("created", "in_progress"):
+            yield as_event(kind, response=self._body("in_progress"))
+        try:
+            reply = await sync_to_async(answer)()
+        except PkbError as exc:
+            error = {"code": "server_error", "message": str(exc) or exc.title}
+            yield as_event("failed", response=self._body("failed", error=error))
+            return
+        for kind, members in self._events(reply):
+            yield as_event(kind, **members)
+
+    def _events(self, reply: AnnotatedReply) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield kind and fields of the events after the response has been created."""
         text = _output_text(reply)
         part = {**_PLACE, "item_id": f"msg_{self.key}"}
@@ -277,6 +249,27 @@ class ResponseShape:
         yield "output_item.done", {"output_index": 0, "item": message}
         yield "completed", {"response": self.whole(reply)}
 
+    def _body(self, status: str, **fields: Any) -> dict[str, Any]:
+        return {
+            **_UNUSED,
+            "id": f"resp_{self.key}",
+            "object": "response",
+            "created_at": self.created,
+            "model": self.model,
+            "status": status,
+            "output": [],
+            **fields,
+        }
+
+    def _message(self, status: str, content: list[dict[str, Any]]) -> dict[str, Any]:
+        return {
+            "id": f"msg_{self.key}",
+            "type": "message",
+            "role": "assistant",
+            "status": status,
+            "content": content,
+        }
+
 
 def _output_text(reply: AnnotatedReply) -> dict[str, Any]:
     annotations = [_annotation_body(citation) for citation in reply.citations]
@@ -285,39 +278,10 @@ def _output_text(reply: AnnotatedReply) -> dict[str, Any]:
 
 def _annotation_body(citation: CitedSpan) -> dict[str, Any]:
     """Cite a web page by its URL, and any other document by its id."""
-    quote = citation.quote
-    span = {
-        "file_id": quote.document_id,
-        "quote": quote.quote,
-        "start_index": citation.start,
-        "end_index": citation.end,
-    }
+    quote, span = citation.quote, citation.to_json()
     if quote.source_uri.startswith(("https://", "http://")):
         return {"type": "url_citation", "url": quote.source_uri, "title": quote.name, **span}
     return {"type": "file_citation", "filename": quote.name, "index": citation.end, **span}
-
-
-async def stream_response(
-    answer: Callable[[], AnnotatedReply], *, shape: ResponseShape
-) -> AsyncIterator[bytes]:
-    """Yield the events of a reply; no text is sent before all of it is verified."""
-    numbers = count()
-
-    def as_event(kind: str, **fields: Any) -> bytes:
-        body = {"type": f"response.{kind}", "sequence_number": next(numbers), **fields}
-        data = json.dumps(body, ensure_ascii=False)
-        return f"event: response.{kind}\ndata: {data}\n\n".encode()
-
-    for kind in ("created", "in_progress"):
-        yield as_event(kind, response=shape.body("in_progress"))
-    try:
-        reply = await sync_to_async(answer)()
-    except PkbError as exc:
-        error = {"code": "server_error", "message": str(exc) or exc.title}
-        yield as_event("failed", response=shape.body("failed", error=error))
-        return
-    for kind, fields in shape.events(reply):
-        yield as_event(kind, **fields)
 
 
 @endpoint(
@@ -330,25 +294,14 @@ async def stream_response(
         example={"model": "pkb/default", "input": EXAMPLE_QUESTION},
     )
 )
-class ResponsesView(OpenAIView):
+@extend_schema_view(
+    post=extend_schema(
+        request=ResponseInput, responses={(200, "application/json"): ResponseShown, **EVENTS}
+    )
+)
+class ResponsesView(ReplyView):
     """Answer the last question from the collection that the model names."""
 
-    errors: ClassVar[Errors] = {"post": [ModelNotFound]}
-
-    @extend_schema(
-        request=ResponseInput,
-        responses={(200, "application/json"): ResponseShown, (200, EVENT_STREAM): EVENT},
-    )
-    def post(self, request: Request) -> HttpResponseBase:
-        form = ResponseInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        fields = form.validated_data
-        model = fields["model"]
-        collection = find_collection(model)
-        answer = bind_principal(
-            partial(answer_messages, fields["input"], collection=collection, route="responses")
-        )
-        if fields["stream"]:
-            return stream_events(stream_response(answer, shape=ResponseShape(uuid4().hex, model)))
-        reply = answer()
-        return Response(ResponseShape(reply.answer_id, model).whole(reply))
+    form = ResponseInput
+    format = ResponseFormat
+    route = "responses"

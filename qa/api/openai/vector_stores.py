@@ -22,6 +22,7 @@ from corpus.api.fields import (
     StrictCharField,
     StrictFloatField,
     StrictIntegerField,
+    read_input,
 )
 from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors
@@ -57,9 +58,6 @@ class Queries(serializers.Field[list[str], Any, Any, Any]):
         query = StrictCharField(max_length=MAX_QUERY_CHARS)
         return [query.run_validation(each) for each in queries]
 
-    def to_representation(self, value: Any) -> Any:
-        return value
-
 
 class RankingOptions(serializers.Serializer[Any]):
     ranker = StrictCharField(max_length=100, default="auto", help_text="`none`: do not rerank")
@@ -85,16 +83,25 @@ class FoundContent(serializers.Serializer[Any]):
 class Attributes(serializers.DictField):
     """The scalar entries of a document's metadata."""
 
+    def to_representation(self, value: dict[str, Any]) -> dict[str, Any]:
+        return {key: each for key, each in value.items() if isinstance(each, str | int | float)}
+
 
 class StoreResult(serializers.Serializer[Any]):
-    file_id = serializers.UUIDField(help_text="the document's id")
-    filename = serializers.CharField()
-    score = serializers.FloatField(help_text="cosine similarity to the query, in [0, 1]")
-    attributes = Attributes()
-    content = FoundContent(many=True)
+    file_id = serializers.UUIDField(source="document_id", help_text="the document's id")
+    filename = serializers.CharField(source="name")
+    score = serializers.FloatField(
+        source="similarity", help_text="cosine similarity to the query, in [0, 1]"
+    )
+    attributes = Attributes(source="metadata")
+    content = serializers.SerializerMethodField()
     chunk_id = serializers.UUIDField()
     start_char = serializers.IntegerField(help_text="offset in the document's text")
     end_char = serializers.IntegerField()
+
+    @extend_schema_field(FoundContent(many=True))
+    def get_content(self, passage: Passage) -> list[dict[str, str]]:
+        return [{"type": "text", "text": passage.text}]
 
 
 class StoreResults(serializers.Serializer[Any]):
@@ -193,7 +200,6 @@ def search_store(
     lists = [
         search_passages(
             Query(query, collection=collection, k=limit, filters=filters),
-            mode="hybrid",
             threshold=threshold,
             rerank=rerank,
             context=build_context(),
@@ -206,24 +212,6 @@ def search_store(
         similarity = max(known.similarity, passage.similarity)
         best[passage.chunk_id] = replace(known, similarity=similarity)
     return list(best.values())[:limit]
-
-
-def _result_body(passage: Passage) -> dict[str, Any]:
-    attributes = {
-        key: value
-        for key, value in passage.metadata.items()
-        if isinstance(value, str | int | float)
-    }
-    return {
-        "file_id": passage.document_id,
-        "filename": passage.name,
-        "score": passage.similarity,
-        "attributes": attributes,
-        "content": [{"type": "text", "text": passage.text}],
-        "chunk_id": passage.chunk_id,
-        "start_char": passage.start_char,
-        "end_char": passage.end_char,
-    }
 
 
 @endpoint(
@@ -271,9 +259,7 @@ class StoreSearchView(OpenAIView):
 
     @extend_schema(request=StoreSearchInput, responses={200: StoreResults})
     def post(self, request: Request, store_id: str) -> Response:
-        form = StoreSearchInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        fields = form.validated_data
+        fields = read_input(StoreSearchInput, request.data)
         ranking = fields.get("ranking_options") or {}
         passages = search_store(
             fields["query"],
@@ -286,6 +272,6 @@ class StoreSearchView(OpenAIView):
         body: dict[str, Any] = {
             "object": "vector_store.search_results.page",
             "search_query": fields["query"],
-            "data": [_result_body(passage) for passage in passages],
+            "data": StoreResult(passages, many=True).data,
         }
         return Response({**body, "has_more": False, "next_page": None})

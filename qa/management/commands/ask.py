@@ -11,8 +11,7 @@ from corpus.models import DEFAULT_COLLECTION
 from corpus.tags import normalize_tags
 from qa import models
 from qa.answer_question import answer_question
-from qa.answer_record import new_answer_record
-from qa.api.serializers import AnswerShown
+from qa.answer_record import AnswerShown, new_answer_record
 from qa.checks import CONFIGURATION
 from qa.context import build_context
 from qa.grounding.disagreement import describe_disagreement
