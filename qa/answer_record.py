@@ -185,14 +185,13 @@ def _record_of(answer: Answer | models.Answer, **fields: Any) -> AnswerRecord:
 def cited_quote(citation: Citation) -> QuoteRecord:
     """Return the record of a new citation."""
     start, end = citation.context
-    text, offset = citation.passage.text, citation.passage.start_char
     return _new_quote(
         citation,
-        around=Excerpt(text[start - offset : end - offset], start),
+        around=Excerpt(citation.passage.text_of(start, end), start),
         answer_start=citation.answer_start,
         answer_end=citation.answer_end,
         support=citation.support,
-        preview=text[:PREVIEW_CHARS],
+        preview=citation.passage.text[:PREVIEW_CHARS],
     )
 
 

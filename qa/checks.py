@@ -3,7 +3,6 @@
 They load no model and call no server.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
@@ -23,34 +22,32 @@ CONFIGURATION = "configuration"
 
 
 @register(CONFIGURATION)
-def check_configuration(**kwargs: Any) -> list[CheckMessage]:
-    return [
-        *_check_models(), *_check_calibration(), *_check_language_model(), *_check_rules()
-    ]  # fmt: skip
-
-
-def _check_models() -> Iterator[CheckMessage]:
-    for setting, value, known in (
+def check_models(**kwargs: Any) -> list[CheckMessage]:
+    chosen = (
         ("EMBEDDING_MODEL", settings.PKB_EMBEDDING_MODEL, embedders),
         *(("PKB_EMBEDDING_MODELS", each, embedders) for each in settings.PKB_EMBEDDING_MODELS),
         ("RERANKER_MODEL", settings.PKB_RERANKER_MODEL, rerankers),
         ("PKB_READER", settings.PKB_READER_MODEL, readers),
-    ):
-        if value not in known:
-            names = ", ".join(known.names)
-            yield Error(f"{setting}: there is no {value!r}, but {names}.", id="qa.E001")
+    )
+    return [
+        Error(f"{setting}: there is no {value!r}, but {', '.join(known.names)}.", id="qa.E001")
+        for setting, value, known in chosen
+        if value not in known
+    ]
 
 
-def _check_calibration() -> Iterator[CheckMessage]:
-    if settings.PKB_READER_MODEL not in readers:
-        return
+@register(CONFIGURATION)
+def check_calibration(**kwargs: Any) -> list[CheckMessage]:
     try:
-        read_calibration(settings.PKB_CALIBRATION, get_reader().name)
+        if settings.PKB_READER_MODEL in readers:
+            read_calibration(settings.PKB_CALIBRATION, get_reader().name)
     except ValueError as exc:
-        yield Error(f"PKB_CALIBRATION: {exc}", id="qa.E002")
+        return [Error(f"PKB_CALIBRATION: {exc}", id="qa.E002")]
+    return []
 
 
-def _check_language_model() -> Iterator[CheckMessage]:
+@register(CONFIGURATION)
+def check_language_model(**kwargs: Any) -> list[CheckMessage]:
     options = settings.PKB_ANSWERERS.get(LANGUAGE_MODEL, {}).get("OPTIONS", {})
     model = options.get("model", "")
     try:
@@ -59,13 +56,15 @@ def _check_language_model() -> Iterator[CheckMessage]:
         if options.get("program"):
             find_program(options["program"], folder=options["programs"])
     except ImproperlyConfigured as exc:
-        yield Error(str(exc), id="qa.E003")
+        return [Error(str(exc), id="qa.E003")]
+    return []
 
 
-def _check_rules() -> Iterator[CheckMessage]:
-    if settings.PKB_RULES is None:
-        return
+@register(CONFIGURATION)
+def check_rules(**kwargs: Any) -> list[CheckMessage]:
     try:
-        read_rules(settings.PKB_RULES)
+        if settings.PKB_RULES is not None:
+            read_rules(settings.PKB_RULES)
     except InvalidInput as exc:
-        yield Error(f"PKB_RULES: {exc}", id="qa.E005")
+        return [Error(f"PKB_RULES: {exc}", id="qa.E005")]
+    return []

@@ -63,15 +63,12 @@ def _find_in_selections(documents: Sequence[UUID]) -> list[int]:
     texts = DocumentContent.objects.filter(pk__in=documents).values_list("text", flat=True)
     with connection.cursor() as cursor:
         for text in texts.iterator(chunk_size=1):
-            plain = " ".join(text.split())
-            cursor.execute(_FIND_QUOTES, [plain, _without_marks(text), _MARKS, _MARKS])
+            unmarked = _ITEM.sub("", _LINK_TARGET.sub("", text))
+            unmarked = unmarked.translate(dict.fromkeys(map(ord, _MARKS)))
+            texts_of = [" ".join(each.split()) for each in (text, unmarked)]
+            cursor.execute(_FIND_QUOTES, [*texts_of, _MARKS, _MARKS])
             keys += [key for (key,) in cursor.fetchall()]
     return keys
-
-
-def _without_marks(text: str) -> str:
-    bare = _ITEM.sub("", _LINK_TARGET.sub("", text))
-    return " ".join(bare.translate(dict.fromkeys(map(ord, _MARKS))).split())
 
 
 def _reset_sessions(answers: Sequence[UUID]) -> None:

@@ -43,7 +43,9 @@ def open_session(session_id: UUID | None = None, *, keep: bool = False) -> Sessi
     """
     if session_id is None:
         return Session.objects.create(is_kept=keep)
-    key = _own_key(session_id)
+    key, user_id = session_id, current_user_id()
+    if user_id is not None and not Session.objects.filter(pk=session_id).exists():
+        key = uuid5(session_id, f"{user_id}:{current_restricted_key_id() or ''}")
     Session.objects.expired().filter(pk=key).delete()
     session, is_new = Session.objects.get_or_create(pk=key, defaults={"is_kept": keep})
     if keep and not session.is_kept:
@@ -52,13 +54,6 @@ def open_session(session_id: UUID | None = None, *, keep: bool = False) -> Sessi
     if not is_new:
         _touch(session)
     return session
-
-
-def _own_key(session_id: UUID) -> UUID:
-    user_id = current_user_id()
-    if user_id is None or Session.objects.filter(pk=session_id).exists():
-        return session_id
-    return uuid5(session_id, f"{user_id}:{current_restricted_key_id() or ''}")
 
 
 def ask_in_session(

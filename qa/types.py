@@ -124,6 +124,10 @@ class Passage:
         """Return its document's URI, else its title, else its id."""
         return self.source_uri or self.title or self.document_id
 
+    def text_of(self, start_char: int, end_char: int) -> str:
+        """Return characters ``start_char:end_char`` of its document, if they are within it."""
+        return self.text[start_char - self.start_char : end_char - self.start_char]
+
     @property
     def as_ranked(self) -> str:
         """Return the text that rerankers read; the title helps them more before it than after."""
@@ -145,8 +149,7 @@ class Quote:
 
     @property
     def text(self) -> str:
-        offset = self.passage.start_char
-        return self.passage.text[self.start_char - offset : self.end_char - offset]
+        return self.passage.text_of(self.start_char, self.end_char)
 
     def is_within(self, other: "Quote") -> bool:
         """Return whether another quote of the same document covers this one."""
@@ -301,8 +304,7 @@ class ClosePassage:
 
     @property
     def quote(self) -> str:
-        offset = self.passage.start_char
-        return self.passage.text[self.start_char - offset : self.end_char - offset]
+        return self.passage.text_of(self.start_char, self.end_char)
 
     @property
     def unit_end(self) -> int:

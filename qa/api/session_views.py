@@ -55,13 +55,18 @@ class SessionId(serializers.UUIDField):
         return super().to_internal_value(data)
 
 
-class AskInput(serializers.Serializer[Any]):
-    question = StrictCharField(min_length=5, max_length=MAX_QUESTION_CHARS)
+# What /ask and /chat share.
+class QuestionInput(serializers.Serializer[Any]):
+    question = StrictCharField(max_length=MAX_QUESTION_CHARS)
     session_id = SessionId(default=None, allow_null=True)
     collection = QualifiedNameField(default=DEFAULT_COLLECTION)
     selected_text = StrictCharField(
         max_length=MAX_SELECTED_CHARS, trim_whitespace=False, allow_blank=True, default=""
     )
+
+
+class AskInput(QuestionInput):
+    question = StrictCharField(min_length=5, max_length=MAX_QUESTION_CHARS)
     stream = StrictBooleanField(default=False)
 
 
@@ -69,10 +74,7 @@ class AskSelectedInput(AskInput):
     selected_text = StrictCharField(max_length=MAX_SELECTED_CHARS, trim_whitespace=False)
 
 
-class ChatInput(serializers.Serializer[Any]):
-    question = StrictCharField(max_length=MAX_QUESTION_CHARS)
-    session_id = SessionId(default=None, allow_null=True)
-    collection = QualifiedNameField(default=DEFAULT_COLLECTION)
+class ChatInput(QuestionInput):
     api_key = StrictCharField(
         max_length=1_000, default="", allow_blank=True, write_only=True,
         help_text="API key for the language model of this request; never stored or logged",
@@ -82,9 +84,6 @@ class ChatInput(serializers.Serializer[Any]):
         help_text="maximum tokens of the chat history to read the question with",
     )  # fmt: skip
     tags = TagListField(default=list, help_text="answer only from documents with any of these tags")
-    selected_text = StrictCharField(
-        max_length=MAX_SELECTED_CHARS, trim_whitespace=False, allow_blank=True, default=""
-    )
     keep = StrictBooleanField(
         default=False, help_text="save the chat: it is listed and does not expire"
     )

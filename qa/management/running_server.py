@@ -1,6 +1,6 @@
 """Connect to a running server of this installation, which has its models loaded."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -34,31 +34,28 @@ def connect_server() -> httpx.Client | None:
     None if no server with this database, version and configuration is ready there: then the caller
     does the work itself.
     """
-    for url in dict.fromkeys(_server_urls()):
+    addresses = [(settings.PKB_HOST, str(settings.PKB_PORT))]
+    with suppress(OSError, ValueError):
+        host, port = Path(settings.PKB_SERVED_AT).read_text().split()
+        addresses.append((host, port))
+    urls = dict.fromkeys(f"http://{_OWN.get(host, host)}:{port}" for host, port in addresses)
+    key = settings.PKB_API_KEY
+    for url in urls:
         try:
-            # Ignore proxies of the environment: this is a local connection.
-            timeout = httpx.Timeout(ANSWER_TIMEOUT_S, connect=CONNECT_TIMEOUT_S)
-            key = settings.PKB_API_KEY
             client = httpx.Client(
                 base_url=url,
-                timeout=timeout,
-                trust_env=False,
+                timeout=httpx.Timeout(ANSWER_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
+                trust_env=False,  # without proxies: this is a local connection
                 headers={"Authorization": f"Bearer {key}"} if key else {},
             )
         except httpx.InvalidURL:
             continue
-        if _is_same_installation(client):
-            return client
+        with suppress(httpx.TransportError):
+            ready = client.get("/ready", timeout=READY_TIMEOUT_S)
+            if ready.headers.get(INSTALLATION_HEADER) == installation_sha256():
+                return client
         client.close()
     return None
-
-
-def _is_same_installation(client: httpx.Client) -> bool:
-    try:
-        ready = client.get("/ready", timeout=READY_TIMEOUT_S)
-    except httpx.TransportError:
-        return False
-    return bool(ready.headers.get(INSTALLATION_HEADER) == installation_sha256())
 
 
 def ask_server(question: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -78,16 +75,3 @@ def ask_server(question: Mapping[str, Any]) -> dict[str, Any] | None:
             return dict(reply.json()) if reply.status_code == httpx.codes.OK else None
         except (httpx.TransportError, ValueError):
             return None
-
-
-def _server_urls() -> Iterator[str]:
-    yield _server_url(settings.PKB_HOST, str(settings.PKB_PORT))
-    try:
-        host, port = Path(settings.PKB_SERVED_AT).read_text().split()
-    except (OSError, ValueError):
-        return
-    yield _server_url(host, port)
-
-
-def _server_url(host: str, port: str) -> str:
-    return f"http://{_OWN.get(host, host)}:{port}"

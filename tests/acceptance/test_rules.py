@@ -15,7 +15,7 @@ from corpus.jobs.run import run_job_slice
 from corpus.models import Document, Job, JobItem, Rule
 from corpus.rules import add_rule, save_configured_rules
 from pkb.http.endpoint_lookup import find_endpoint
-from qa.checks import check_configuration
+from qa.checks import check_rules
 from tests.support.client import Api, upload
 from tests.support.commands import run
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest
@@ -190,7 +190,7 @@ def test_a_rule_of_the_file_is_only_shown(
 def test_a_wrong_file_stops_the_start(settings: Any, tmp_path: Path) -> None:
     settings.PKB_RULES = tmp_path / "rules.yaml"
     settings.PKB_RULES.write_text("- name: a\n  tags: b\n")
-    (error,) = (each for each in check_configuration() if each.id == "qa.E005")
+    (error,) = check_rules()
     assert "rules.yaml: rule 1 ('a'): path: Enter at least one condition" in error.msg
     with pytest.raises(CommandError, match="rule 1"):
         run("worker")

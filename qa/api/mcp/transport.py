@@ -34,24 +34,16 @@ PROBLEM_TYPE = b"application/problem+json"
 async def serve_mcp(scope: Any, receive: Any, send: Any) -> None:
     """Answer one HTTP request to /mcp, with its request id in the response and the log."""
     request_id = str(uuid4())
-    with structlog.contextvars.bound_contextvars(request_id=request_id):
-        await _serve(scope, receive, _Named(send, request_id, method=scope["method"]))
 
-
-class _Named:
-    """An ASGI ``send`` that adds the request id, as Django does for all other paths."""
-
-    def __init__(self, send: Any, request_id: str, *, method: str) -> None:
-        self._send = send
-        self._request = f"{method} /mcp"
-        self._request_id = request_id
-
-    async def __call__(self, message: Any) -> None:
+    async def send_named(message: Any) -> None:
         if message["type"] == "http.response.start":
-            log.info("request_finished", request=self._request, code=message["status"])
-            header = (b"x-request-id", self._request_id.encode())
+            log.info("request_finished", request=f"{scope['method']} /mcp", code=message["status"])
+            header = (b"x-request-id", request_id.encode())
             message = {**message, "headers": [*message.get("headers", ()), header]}
-        await self._send(message)
+        await send(message)
+
+    with structlog.contextvars.bound_contextvars(request_id=request_id):
+        await _serve(scope, receive, send_named)
 
 
 async def _serve(scope: Any, receive: Any, send: Any) -> None:
