@@ -1,4 +1,3 @@
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.contrib import admin, messages
@@ -16,6 +15,18 @@ from qa.models import Feedback, Message, Session
 # Filters that the admin pages of documents and chunks link to.
 CITING_LOOKUPS = {"citations__document__id__exact", "citations__chunk__id__exact"}
 
+# Of the table of a draft's statements, which keeps their line breaks.
+HEADS = format_html_join(
+    "",
+    '<th class="pr-4 text-left">{}</th>',
+    ((name,) for name in ("statement", "points at", "outcome", "reason")),
+)
+TABLE = "<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>"
+CELL = (
+    '<td class="border-t border-base-200 py-2 pr-4 align-top text-left"'
+    ' style="white-space: pre-line">{}</td>'
+)
+
 
 def _link(url_name: str, key: object, text: str) -> str:
     """Link to a row; return its name alone if the row is gone."""
@@ -23,27 +34,6 @@ def _link(url_name: str, key: object, text: str) -> str:
         return text
     url = reverse(f"admin:{url_name}", args=[key])
     return format_html('<a href="{}">{}</a>', url, text or key)
-
-
-def _as_table(heads: Iterable[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table of texts that keeps their line breaks."""
-    cell = "border-t border-base-200 py-2 pr-4 align-top text-left"
-    head = format_html_join("", '<th class="pr-4 text-left">{}</th>', ((each,) for each in heads))
-    body = format_html_join(
-        "",
-        "<tr>{}</tr>",
-        (
-            (
-                format_html_join(
-                    "",
-                    '<td class="{}" style="white-space: pre-line">{}</td>',
-                    ((cell, each) for each in row),
-                ),
-            )
-            for row in rows
-        ),
-    )
-    return format_html("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>", head, body)
 
 
 class ReadOnlyInline(TabularInline):
@@ -112,11 +102,15 @@ class AnswerAdmin(ReadOnlyAdmin):
         draft = answer.draft or {}
         # Older answers have "sentences", without the texts that they were compared with.
         statements = draft.get("statements", draft.get("sentences", []))
-        rows = [
-            (each["text"], each.get("quoted", ""), each["outcome"], each["reason"])
-            for each in statements
-        ]
-        return _as_table(("statement", "points at", "outcome", "reason"), rows) if rows else "-"
+        rows = format_html_join(
+            "",
+            f"<tr>{CELL * 4}</tr>",
+            (
+                (each["text"], each.get("quoted", ""), each["outcome"], each["reason"])
+                for each in statements
+            ),
+        )
+        return format_html(TABLE, HEADS, rows) if rows else "-"
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         return lookup in CITING_LOOKUPS or bool(super().lookup_allowed(lookup, value, request))

@@ -148,7 +148,7 @@ class LMAnswerer:
         """
 
         def run() -> Any:
-            lm = self._lm(time.monotonic() + self._timeout_s)
+            lm = self._lm(self._engine.until(time.monotonic() + self._timeout_s))
             try:
                 with dspy.context(lm=lm, adapter=AnswerAdapter(), **_PRIVATE):
                     return program(**inputs)
@@ -164,7 +164,7 @@ class LMAnswerer:
             BackendError: As ``answer``.
         """
         failure: BackendError
-        lm = self._lm_of(self._engine.each_within(self._timeout_s))
+        lm = self._lm(self._engine.each_within(self._timeout_s))
         try:
             # Unreadable outputs never end it: the optimizer continues with the next example.
             with dspy.context(lm=lm, max_errors=sys.maxsize, **_PRIVATE):
@@ -193,7 +193,7 @@ class LMAnswerer:
         """
 
         def run() -> str:
-            lm = self._lm(time.monotonic() + self._timeout_s)
+            lm = self._lm(self._engine.until(time.monotonic() + self._timeout_s))
             with dspy.context(lm=lm, **_PRIVATE):
                 return rewrite_follow_up(question, history)
 
@@ -246,7 +246,7 @@ class LMAnswerer:
         deadline = time.monotonic() + self._timeout_s
         constrained, streamed = self.is_constrained, self._is_streamed
         while True:
-            lm = self._lm(deadline, on_text=on_text if streamed else None)
+            lm = self._lm(self._engine.until(deadline, on_text=on_text if streamed else None))
             try:
                 with dspy.context(lm=lm, **_PRIVATE):
                     prediction = self._program(
@@ -267,11 +267,7 @@ class LMAnswerer:
                 self.is_constrained, self._is_streamed = constrained, streamed
                 return prediction, len(numbered.texts)
 
-    def _lm(self, deadline: float, *, on_text: OnText | None = None) -> Any:
-        """Create the LM of one answer, with its deadline."""
-        return self._lm_of(self._engine.until(deadline, on_text=on_text))
-
-    def _lm_of(self, engine: Any) -> Any:
+    def _lm(self, engine: RemoteEngine) -> Any:
         # No retries of DSPy's: it sleeps as long as the server's Retry-After says, unbounded.
         fixed = {"engine": engine, "cache": False, "num_retries": 0}
         try:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.renderers import JSONRenderer
@@ -196,14 +196,11 @@ class AskView(APIView):
         example={"question": "Who built the lighthouse?", "selected_text": EXAMPLE_TEXT},
     )
 )
+@extend_schema_view(post=extend_schema(request=AskSelectedInput))
 class AskSelectedView(AskView):
     """Answer a question from the text sent with it, else from the collection."""
 
     form = AskSelectedInput
-
-    @extend_schema(request=AskSelectedInput, responses={200: ReplyShown, **EVENTS})
-    def post(self, request: Request) -> HttpResponseBase:
-        return super().post(request)
 
 
 @endpoint(

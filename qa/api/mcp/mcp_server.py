@@ -50,7 +50,7 @@ def forwarding(tool: Callable[..., Any], *, connect: Connect) -> Callable[..., A
     """Return a tool that forwards its calls to the running server.
 
     If no server is ready, the tool runs in this process. A broken call is not repeated: it may
-    have ingested a text.
+    have ingested a text. It raises a ToolError, as a call to a busy server does.
     """
 
     @wraps(tool)
@@ -58,31 +58,18 @@ def forwarding(tool: Callable[..., Any], *, connect: Connect) -> Callable[..., A
         client = connect()
         if client is None:
             return tool(**arguments)
+        params = {"name": tool.__name__, "arguments": arguments}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
         with closing(client):
             try:
-                return _call(client, tool.__name__, arguments)
+                reply = client.post("/mcp", json=message, headers=_HEADERS)
+                if reply.status_code in _BUSY:
+                    after = reply.headers.get("Retry-After", "2")
+                    raise ToolError(f"The server is busy. Try again in {after} s.")
+                return CallToolResult.model_validate(reply.json()["result"])
             except httpx.ConnectError:
                 return tool(**arguments)
+            except (httpx.TransportError, ValidationError, ValueError, KeyError, TypeError) as exc:
+                raise ToolError("The server did not answer. Its log has the reason.") from exc
 
     return run
-
-
-def _call(client: httpx.Client, name: str, arguments: dict[str, Any]) -> CallToolResult:
-    """Call a tool of the server.
-
-    Raises:
-        ConnectError: The server is gone.
-        ToolError: It is busy, or does not respond.
-    """
-    params = {"name": name, "arguments": arguments}
-    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-    try:
-        reply = client.post("/mcp", json=message, headers=_HEADERS)
-        if reply.status_code in _BUSY:
-            after = reply.headers.get("Retry-After", "2")
-            raise ToolError(f"The server is busy. Try again in {after} s.")
-        return CallToolResult.model_validate(reply.json()["result"])
-    except httpx.ConnectError:
-        raise
-    except (httpx.TransportError, ValidationError, ValueError, KeyError, TypeError) as exc:
-        raise ToolError("The server did not answer. Its log has the reason.") from exc

@@ -1,6 +1,6 @@
 """Endpoint for OpenAI's responses, complete or streamed; fields without effect are left out."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from itertools import count
 from typing import Any, ClassVar
 
@@ -224,30 +224,27 @@ class ResponseFormat(ReplyFormat):
             error = {"code": "server_error", "message": str(exc) or exc.title}
             yield as_event("failed", response=self._body("failed", error=error))
             return
-        for kind, members in self._events(reply):
-            yield as_event(kind, **members)
-
-    def _events(self, reply: AnnotatedReply) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield kind and fields of the events after the response has been created."""
         text = _output_text(reply)
         part = {**_PLACE, "item_id": f"msg_{self.key}"}
         message = self._message("in_progress", [])
-        yield "output_item.added", {"output_index": 0, "item": message}
-        yield "content_part.added", {**part, "part": {**text, "text": "", "annotations": []}}
+        yield as_event("output_item.added", output_index=0, item=message)
+        empty_part = {**text, "text": "", "annotations": []}
+        yield as_event("content_part.added", **part, part=empty_part)
         indexes = count()
         for piece in reply.parts:
-            yield "output_text.delta", {**part, "delta": piece.text, "logprobs": []}
+            yield as_event("output_text.delta", **part, delta=piece.text, logprobs=[])
             if piece.citation:
-                annotation = _annotation_body(piece.citation)
-                yield (
+                yield as_event(
                     "output_text.annotation.added",
-                    {**part, "annotation_index": next(indexes), "annotation": annotation},
+                    **part,
+                    annotation_index=next(indexes),
+                    annotation=_annotation_body(piece.citation),
                 )
-        yield "output_text.done", {**part, "text": reply.text, "logprobs": []}
-        yield "content_part.done", {**part, "part": text}
+        yield as_event("output_text.done", **part, text=reply.text, logprobs=[])
+        yield as_event("content_part.done", **part, part=text)
         message = self._message("completed", [text])
-        yield "output_item.done", {"output_index": 0, "item": message}
-        yield "completed", {"response": self.whole(reply)}
+        yield as_event("output_item.done", output_index=0, item=message)
+        yield as_event("completed", response=self.whole(reply))
 
     def _body(self, status: str, **fields: Any) -> dict[str, Any]:
         return {
