@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 # A full stop after these abbreviations does not end a sentence.
 _ABBREVIATIONS = frozenset(
@@ -36,22 +37,16 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     and table rows are separate sentences; the mark of an item belongs to its text. Linear in the
     length of the text.
     """
-    return list(trim_spans(text, _cuts(text)))
-
-
-def _cuts(text: str) -> Iterator[tuple[int, int]]:
-    start = 0
+    cuts = [0]
     for match in _BOUNDARY.finditer(text):
-        if match.lastgroup == "head" and match.start() > start:
-            yield start, match.start()
-            start = match.start()
-        if match.lastgroup == "stop" and not _ends_sentence(text, start, match):
+        if match.lastgroup == "head" and match.start() > cuts[-1]:
+            cuts.append(match.start())
+        if match.lastgroup == "stop" and not _ends_sentence(text, cuts[-1], match):
             continue
-        if match.lastgroup in {"stop", "gap"} and _is_begun(text, start, match.end()):
+        if match.lastgroup in {"stop", "gap"} and _is_begun(text, cuts[-1], match.end()):
             continue
-        yield start, match.end()
-        start = match.end()
-    yield start, len(text)
+        cuts.append(match.end())
+    return list(trim_spans(text, pairwise([*cuts, len(text)])))
 
 
 def is_marker(text: str) -> bool:

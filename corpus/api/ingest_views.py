@@ -118,7 +118,14 @@ class IngestView(APIView):
         responses={201: REPLY, 200: REPLY, 202: JobResponse},
     )
     def post(self, request: Request) -> Response:
-        values = read_input(_form_of(request), request.data)
+        form: type[serializers.Serializer[Any]] = IngestText
+        if (request.content_type or "").startswith("multipart/"):
+            form = IngestFile
+        elif "content_path" in request.data:
+            form = IngestFolder
+        elif "url" in request.data:
+            form = IngestUrl
+        values = read_input(form, request.data)
         return respond_idempotently(
             request.headers.get("Idempotency-Key", ""),
             fingerprint=values,
@@ -126,14 +133,6 @@ class IngestView(APIView):
                 ingest_folder(request, values) if "content_path" in values else _ingest(values)
             ),
         )
-
-
-def _form_of(request: Request) -> type[serializers.Serializer[Any]]:
-    if (request.content_type or "").startswith("multipart/"):
-        return IngestFile
-    if "content_path" in request.data:
-        return IngestFolder
-    return IngestUrl if "url" in request.data else IngestText
 
 
 def _ingest(values: dict[str, Any]) -> Response:

@@ -174,7 +174,27 @@ def _result_lines(request: dict[str, Any], content: bytes, limits: LoaderLimits)
     act, arguments = request["act"], request["arguments"]
     is_pdf = request["media_type"] == registry.PDF
     if act == "read":
-        return _read(request, content, limits)
+        scans = None
+        if "scans" in arguments:
+            scans = {
+                number: Scan(width, height, tuple(starmap(ScannedLine, lines)), confidence)
+                for number, (width, height, lines, confidence) in arguments["scans"]
+            }
+        document = read(
+            content,
+            filename=arguments["filename"],
+            media_type=request["media_type"],
+            limits=limits,
+            scans=scans,
+        )
+        # dataclasses.asdict takes longer over many blocks than the parser.
+        fields = {name: getattr(document, name) for name in DOCUMENT_FIELDS}
+        blocks = [
+            (b.text, b.heading_level, b.heading_text, b.page, b.labels, b.ocr_boxes, b.page_starts)
+            for b in document.blocks
+        ]
+        starts = range(0, len(blocks), BLOCKS_PER_LINE)
+        return [fields, *(blocks[start : start + BLOCKS_PER_LINE] for start in starts)]
     if act == "read_scan":
         loader = registry.loader_for(request["media_type"])
         if not isinstance(loader, ScanLoader):
@@ -190,28 +210,3 @@ def _result_lines(request: dict[str, Any], content: bytes, limits: LoaderLimits)
     if act == "find_links":
         return [link_parser.read_links(content)]
     return [link_parser.read_sitemap(content)]
-
-
-def _read(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> list[Any]:
-    arguments = request["arguments"]
-    scans = None
-    if "scans" in arguments:
-        scans = {
-            number: Scan(width, height, tuple(starmap(ScannedLine, lines)), confidence)
-            for number, (width, height, lines, confidence) in arguments["scans"]
-        }
-    document = read(
-        content,
-        filename=arguments["filename"],
-        media_type=request["media_type"],
-        limits=limits,
-        scans=scans,
-    )
-    # dataclasses.asdict takes longer over many blocks than the parser.
-    fields = {name: getattr(document, name) for name in DOCUMENT_FIELDS}
-    blocks = [
-        (b.text, b.heading_level, b.heading_text, b.page, b.labels, b.ocr_boxes, b.page_starts)
-        for b in document.blocks
-    ]
-    starts = range(0, len(blocks), BLOCKS_PER_LINE)
-    return [fields, *(blocks[start : start + BLOCKS_PER_LINE] for start in starts)]

@@ -8,7 +8,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
@@ -90,14 +90,10 @@ def _open(name: str, flags: int, folder: int | None) -> int:
     try:
         return os.open(name, flags, dir_fd=folder)
     except OSError as error:
-        if error.errno in {errno.ELOOP, errno.ENOTDIR} and _is_link(name, folder):
+        mode = 0
+        if error.errno in {errno.ELOOP, errno.ENOTDIR}:
+            with suppress(OSError):
+                mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        if stat.S_ISLNK(mode):
             raise SymlinkFound(errno.ELOOP, "Symbolic links are not followed.") from error
         raise
-
-
-def _is_link(name: str, folder: int | None) -> bool:
-    try:
-        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except OSError:
-        return False
-    return stat.S_ISLNK(status.st_mode)

@@ -35,7 +35,16 @@ def read_rules(path: Path) -> list[dict[str, Any]]:
         raise InvalidInput(f"{path}: must be a list of rules, or `rules:` with such a list.")
     if len(content) > MAX_RULES:
         raise InvalidInput(f"{path}: {len(content)} rules; at most {MAX_RULES} are allowed.")
-    rules = [_validate(path, place, entry) for place, entry in enumerate(content, start=1)]
+    rules: list[dict[str, Any]] = []
+    for place, entry in enumerate(content, start=1):
+        if not isinstance(entry, dict):
+            message = f"{path}: rule {place} must be a table with name, conditions and tags."
+            raise InvalidInput(message)
+        try:
+            rules.append(validate_rule(entry))
+        except InvalidInput as exc:
+            name = f" ({entry['name']!r})" if entry.get("name") else ""
+            raise InvalidInput(f"{path}: rule {place}{name}: {exc}") from exc
     names = [rule["name"] for rule in rules]
     duplicates = [name for place, name in enumerate(names) if name in names[:place]]
     if duplicates:
@@ -58,13 +67,3 @@ def _parse(path: Path) -> Any:
     # Errors of TOML, JSON and UTF-8 are ValueErrors; they and YAML's name the line.
     except (ValueError, RecursionError, yaml.YAMLError) as exc:
         raise InvalidInput(f"{path}: {' '.join(str(exc).split())}") from exc
-
-
-def _validate(path: Path, place: int, entry: Any) -> dict[str, Any]:
-    if not isinstance(entry, dict):
-        raise InvalidInput(f"{path}: rule {place} must be a table with name, conditions and tags.")
-    try:
-        return validate_rule(entry)
-    except InvalidInput as exc:
-        name = f" ({entry['name']!r})" if entry.get("name") else ""
-        raise InvalidInput(f"{path}: rule {place}{name}: {exc}") from exc

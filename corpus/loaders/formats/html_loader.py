@@ -90,7 +90,12 @@ def _main_blocks(root: "HtmlElement", pieces: list[LinkedBlock]) -> list[Block]:
     has_menus = next(root.iter(*_BESIDE), None) is not None or linked > chars * _MIN_MENU_SHARE
     if not has_menus:
         return everything
-    main = _main_text(root)
+    import trafilatura  # noqa: PLC0415 - slow to import
+
+    main = ""
+    if sum(1 for _ in root.iter()) <= _MAX_ELEMENTS:
+        tree = copy.deepcopy(root)
+        main = trafilatura.extract(tree, include_comments=False, include_tables=True) or ""
     lines = {_letters(line) for line in main.splitlines()}
     # Searching a long text for each block would take minutes.
     joined = _letters(main) if len(main) <= _MAX_SEARCHED_CHARS else ""
@@ -112,17 +117,6 @@ def _main_blocks(root: "HtmlElement", pieces: list[LinkedBlock]) -> list[Block]:
     ]
     share = sum(len(block.text) for block in content) / max(chars - linked, 1)
     return content if share >= _MIN_MAIN_SHARE else everything
-
-
-def _main_text(root: "HtmlElement") -> str:
-    import trafilatura  # noqa: PLC0415 - slow to import
-
-    if sum(1 for _ in root.iter()) > _MAX_ELEMENTS:
-        return ""
-    text = trafilatura.extract(
-        copy.deepcopy(root), output_format="txt", include_comments=False, include_tables=True
-    )
-    return text or ""
 
 
 def _letters(text: str) -> str:

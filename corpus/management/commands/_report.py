@@ -4,6 +4,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,10 @@ class Report:
 
     def expect(self, waiting: Iterable[str], *, file_count: int) -> None:
         """Set the files to ingest, and the total number of files."""
-        self._weights = {path: _size(path) for path in waiting}
+        self._weights = dict.fromkeys(waiting, 1)
+        for path in self._weights:
+            with suppress(OSError):  # a missing file is reported when it is processed
+                self._weights[path] = max(Path(path).stat().st_size, 1)
         total = sum(self._weights.values())
         self._progress.update(self._bar, description="", total=total, files=file_count)
 
@@ -134,14 +138,6 @@ def show_preview(command: BaseCommand, mirror: Mirror, *, noun: str, as_json: bo
     if not as_json:
         sums = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
         command.stdout.write(f"{counts.total()} {noun} would be: {sums or 'none'}")
-
-
-def _size(path: str) -> int:
-    """Return the size; a missing file is reported when it is processed."""
-    try:
-        return max(Path(path).stat().st_size, 1)
-    except OSError:
-        return 1
 
 
 def line_of(path: str, result: ItemResult) -> dict[str, Any]:

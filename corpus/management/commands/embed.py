@@ -43,7 +43,17 @@ class Command(BaseCommand):
             raise CommandError(f"{exc} Nothing was stored.", returncode=1) from exc
         except OSError as exc:
             raise CommandError(f"{path}: {exc.strerror or exc}", returncode=2) from exc
-        collection = _collection(options["collection"] or chunk_file.collection, chunk_file)
+        name = options["collection"] or chunk_file.collection
+        try:
+            collection = Collection.objects.get_named(name)
+        except PkbError as exc:
+            raise CommandError(str(exc), returncode=2) from exc
+        if ingest_fingerprint(collection, tags=chunk_file.tags) != chunk_file.settings_sha256:
+            raise CommandError(
+                f"The chunks were made with other settings than those of {name!r}; "
+                f"load them again with --collection {name}.",
+                returncode=2,
+            )
         try:
             self._embed(chunk_file, collection, options["batch_size"])
         except PkbError as exc:
@@ -76,17 +86,3 @@ class Command(BaseCommand):
             f"{counts.total()} documents: {parts}; {encoded_count} chunks encoded; "
             f"{len(chunk_file.failed)} files had failed to load"
         )
-
-
-def _collection(name: str, chunk_file: ChunkFile) -> Collection:
-    try:
-        collection = Collection.objects.get_named(name)
-    except PkbError as exc:
-        raise CommandError(str(exc), returncode=2) from exc
-    if ingest_fingerprint(collection, tags=chunk_file.tags) != chunk_file.settings_sha256:
-        raise CommandError(
-            f"The chunks were made with other settings than those of {name!r}; "
-            f"load them again with --collection {name}.",
-            returncode=2,
-        )
-    return collection

@@ -52,7 +52,13 @@ class Command(BaseCommand):
             raise CommandError(str(exc), returncode=2) from exc
         try:
             if options["rollback"]:
-                self._roll_back(collection, options)
+                job = roll_back(collection)
+                collection.refresh_from_db()
+                if job is not None and not options["json"]:
+                    model = collection.embedding_model
+                    self.stdout.write(f"Rolled back to {model}; computing missing vectors.")
+                self._finish(job, options)
+                self._show(collection, collection.embedding_model, options)
                 return
             model = options["model"]
             self._finish(start_reembed(collection, model), options)
@@ -63,16 +69,6 @@ class Command(BaseCommand):
             raise CommandError(str(exc) or exc.title, returncode=1) from exc
         if collection.chunks.lacking_vectors(model).exists():
             raise SystemExit(1)
-
-    def _roll_back(self, collection: Collection, options: dict[str, Any]) -> None:
-        job = roll_back(collection)
-        collection.refresh_from_db()
-        if job is not None and not options["json"]:
-            self.stdout.write(
-                f"Rolled back to {collection.embedding_model}; computing missing vectors."
-            )
-        self._finish(job, options)
-        self._show(collection, collection.embedding_model, options)
 
     def _finish(self, job: Job | None, options: dict[str, Any]) -> None:
         """Run a job to its end, or wait for the process that runs it."""
