@@ -29,45 +29,45 @@ class ConcatenatedEmbedder:
 
     @property
     def dimension(self) -> int:
-        return sum(part.dimension for part, _ in self._parts)
+        return sum(part.dimension for part in self._parts)
 
     @property
     def max_tokens(self) -> int:
         """Return the least of any part, in tokens of the first."""
-        return min(part.max_tokens for part, _ in self._parts)
+        return min(part.max_tokens for part in self._parts)
 
     @property
     def is_loaded(self) -> bool:
-        return all(part.is_loaded for part, _ in self._parts)
+        return all(part.is_loaded for part in self._parts)
 
     def load(self) -> None:
-        for part, _ in self._parts:
+        for part in self._parts:
             part.load()
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
         readable = [self._cut(text) for text in texts]
-        return self._join([part.embed_passages(readable) for part, _ in self._parts])
+        return self._join([part.embed_passages(readable) for part in self._parts])
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         readable = self._cut(text)
-        (first, _), *others = self._parts
+        first, *others = self._parts
         # A client waits, so the parts run at once; passages run one part after another, because
         # each keeps all cores busy.
-        started = [self._threads.submit(part.embed_query, readable) for part, _ in others]
+        started = [self._threads.submit(part.embed_query, readable) for part in others]
         vectors = [first.embed_query(readable), *(each.result() for each in started)]
         return self._join(vectors)
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
         """Return the half-open character span of each token of the first part, in order."""
-        return self._parts[0][0].token_spans(text)
+        return self._parts[0].token_spans(text)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text, by the first part."""
-        return self._parts[0][0].count_tokens(texts)
+        return self._parts[0].count_tokens(texts)
 
     @cached_property
-    def _parts(self) -> list[tuple[Embedder, float]]:
-        return [(get_embedder(name), weight) for name, weight in self._weights.items()]
+    def _parts(self) -> list[Embedder]:
+        return [get_embedder(name) for name in self._weights]
 
     def _cut(self, text: str) -> str:
         """Cut text to what every part reads."""

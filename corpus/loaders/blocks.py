@@ -8,6 +8,10 @@ if TYPE_CHECKING:
     from numpy import ndarray
 
 
+# Markdown and HTML know six levels of headings; deeper ones are of the sixth.
+MAX_LEVEL = 6
+
+
 class OcrBox(NamedTuple):
     """The position of a run of a block's text on the image of its page, as OCR read it.
 
@@ -38,7 +42,7 @@ class Block:
 
     Attributes:
         text: As a reader sees it; a Markdown heading keeps its ``#`` signs.
-        heading_level: 1 to 6 for a heading, else None.
+        heading_level: 1 to ``MAX_LEVEL`` for a heading, else None.
         heading_text: The text of a heading without its markup.
         page: Page number from 1, if the source has pages.
         labels: Names of this block besides headings, outermost first: the term it

@@ -17,6 +17,8 @@ Row = Sequence[str]
 # pages that began with a row, 20 had no header at 1,000 characters, 6 at 600.
 _MAX_TABLE_CHARS = 600
 _MIN_COLUMNS = 2
+# The format of a number of Excel: it keeps 15 digits; more would show binary rounding.
+SIGNIFICANT = ".15g"
 # A merged range may span a whole sheet; each cell of it takes memory.
 _MAX_MERGED_CELLS = 100_000
 _NUMBER = re.compile(

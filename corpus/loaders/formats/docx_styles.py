@@ -16,10 +16,9 @@ W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 
 _LANGUAGE = f"{W}docDefaults/{W}rPrDefault/{W}rPr/{W}lang"
 _HEADING_NAME = re.compile(r"heading\s*([1-9])$", re.I)
-# Word's outline levels are 0 to 8 for headings, 9 for body text; ours 1 to 6, and 0.
+# Word's outline levels are 0 to 8 for headings, 9 for body text; ours 1 to 9, and 0.
 _OUTLINE_BODY = 9
 _BODY_LEVEL = 0
-_MAX_LEVEL = 6
 # Limits a chain of styles based on each other, which may loop.
 _MAX_CHAIN = 20
 # Word's lists have nine levels, from 0.
@@ -91,7 +90,7 @@ class Styles:
             if level is None and outline is not None:
                 level = _level(outline)
             elif level is None and heading:
-                level = min(int(heading[1]), _MAX_LEVEL)
+                level = int(heading[1])
             elif level is None and style_name == "title":
                 level = 1
             is_title |= style_name == "title"
@@ -139,9 +138,9 @@ class Numbering:
 
 
 def _level(outline: "Element") -> int:
-    """Return 1 to 6 for a heading, 0 for body text."""
+    """Return 1 to 9 for a heading, 0 for body text."""
     level = bounded_number(_value(outline), default=_OUTLINE_BODY, maximum=_OUTLINE_BODY)
-    return min(level + 1, _MAX_LEVEL) if level < _OUTLINE_BODY else _BODY_LEVEL
+    return level + 1 if level < _OUTLINE_BODY else _BODY_LEVEL
 
 
 def _value(element: "Element | None") -> str:

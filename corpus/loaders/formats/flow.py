@@ -2,10 +2,8 @@
 
 from collections.abc import Iterable
 
-from corpus.loaders.blocks import Block
+from corpus.loaders.blocks import MAX_LEVEL, Block
 from corpus.loaders.table_blocks import table_blocks
-
-_MAX_LEVEL = 6
 
 
 class Flow:
@@ -25,7 +23,7 @@ class Flow:
         elif text := text.strip():
             self.end_run()
             line = " ".join(text.split())
-            self.blocks.append(Block(line, min(level, _MAX_LEVEL), line) if level else Block(text))
+            self.blocks.append(Block(line, min(level, MAX_LEVEL), line) if level else Block(text))
 
     def add_row(self, cells: list[str]) -> None:
         """Add a row to the current table, or begin one."""

@@ -13,6 +13,7 @@ from corpus.errors import EmptyDocument, PageNotFound, UnreadableFile
 from corpus.loaders.blocks import LoadedDocument, Scan
 from corpus.loaders.formats.pdf.layout import blocks_from_pages, find_title
 from corpus.loaders.formats.pdf.rendering import MAX_PIXELS, WIDTH_PX, PageLayout
+from corpus.loaders.ocr import OCR_PIXELS
 from corpus.loaders.ocr.reading_order import sort_lines
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ PRELOAD = ("numpy", "PIL.Image", "PIL.ImageOps")
 
 # More than A4 at 1,000 dpi; decoding with its copies takes half of the allowed memory.
 MAX_FILE_PIXELS = 100_000_000
-# A4 at 230 dpi. Larger images take longer and are not read better.
-OCR_PIXELS = 5_000_000
 # Pages of a fax or a book in one file; each page has limits of its own.
 MAX_PAGES = 2_000
 _FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "BMP")

@@ -7,7 +7,7 @@ from zipfile import ZipFile
 
 from corpus.errors import UnreadableFile
 from corpus.loaders.archives import opened, read_entry, read_xml
-from corpus.loaders.blocks import Block, LoadedDocument
+from corpus.loaders.blocks import MAX_LEVEL, Block, LoadedDocument
 from corpus.loaders.limits import bounded_number
 from corpus.loaders.table_blocks import sheet_blocks, table_blocks
 
@@ -26,7 +26,6 @@ _META = _NS + "meta:1.0}"
 _FO = _NS + "xsl-fo-compatible:1.0}"
 _DC = "{http://purl.org/dc/elements/1.1/}"
 _INDENT = "  "
-_MAX_LEVEL = 6
 # Limits of repeated blanks, which are stored as a count.
 _MAX_SPACES = 100
 # Limits of repeated rows: a sheet may repeat an empty row a million times.
@@ -93,7 +92,7 @@ class _Reader:
         for element in parent:
             if element.tag == _TEXT + "h":
                 level = element.get(_TEXT + "outline-level")
-                self._paragraph(element, bounded_number(level, default=1, maximum=_MAX_LEVEL))
+                self._paragraph(element, bounded_number(level, default=1, maximum=MAX_LEVEL))
             elif element.tag == _TEXT + "p":
                 is_title = element.get(_TEXT + "style-name", "") in self._title_styles
                 self._paragraph(element, 1 if is_title else None)

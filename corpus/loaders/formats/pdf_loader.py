@@ -10,6 +10,7 @@ from corpus.errors import EmptyDocument, UnreadableFile
 from corpus.loaders.blocks import LoadedDocument, Scan
 from corpus.loaders.formats.pdf.layout import Outline, blocks_from_pages, find_title
 from corpus.loaders.formats.pdf.lines import Line
+from corpus.loaders.ocr import OCR_PIXELS
 from corpus.loaders.ocr.reading_order import sort_lines
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ _MIN_SCAN_SHARE = 0.5
 # Limits the number of objects: a map may have a million.
 _MAX_OBJECTS = 2_000
 _DPI, _POINTS_PER_INCH = 200, 72
-# A4 at 230 dpi; larger pages are drawn with fewer pixels an inch.
-_MAX_OCR_PIXELS = 5_000_000
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
@@ -172,7 +171,7 @@ def picture_of(content: bytes, *, number: int) -> "ndarray[Any, Any]":
     try:
         page = PdfDocument(content)[number - 1]
         area = max(page.get_width() * page.get_height(), 1.0)
-        scale = min(_DPI / _POINTS_PER_INCH, (_MAX_OCR_PIXELS / area) ** 0.5)
+        scale = min(_DPI / _POINTS_PER_INCH, (OCR_PIXELS / area) ** 0.5)
         picture: ndarray[Any, Any] = page.render(scale=scale, prefer_bgrx=False).to_numpy().copy()
     except PdfiumError as error:
         raise UnreadableFile(f"Page {number} cannot be drawn: {error}") from error

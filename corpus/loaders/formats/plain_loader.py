@@ -2,12 +2,11 @@
 
 from pathlib import PurePath
 
-from corpus.loaders.blocks import Block, LoadedDocument
+from corpus.loaders.blocks import MAX_LEVEL, Block, LoadedDocument
 from corpus.loaders.charset import decode
 from corpus.loaders.formats.plain_text import column_count, normalize_newlines, paragraphs, title_at
 from corpus.loaders.formats.transcripts import transcript_blocks
 
-_MAX_LEVEL = 6
 # Columns that a rule may differ from its title in width.
 _MAX_RULE_DIFFERENCE = 2
 
@@ -25,7 +24,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         if title and abs(title.rule_width - column_count(title.text)) <= _MAX_RULE_DIFFERENCE:
             if title.style not in styles:
                 styles.append(title.style)
-            level = min(styles.index(title.style) + 1, _MAX_LEVEL)
+            level = min(styles.index(title.style) + 1, MAX_LEVEL)
             blocks.append(Block("\n".join(lines[: title.line_count]), level, title.text))
             lines = lines[title.line_count :]
         blocks.append(Block("\n".join(lines)))

@@ -2,11 +2,10 @@
 
 import re
 
-from corpus.loaders.blocks import Block, LoadedDocument
+from corpus.loaders.blocks import MAX_LEVEL, Block, LoadedDocument
 from corpus.loaders.charset import decode
 from corpus.loaders.formats.plain_text import normalize_newlines, title_at
 
-_MAX_LEVEL = 6
 # A reference: its words, and its target.
 _ROLE = re.compile(r":[a-z][a-z:+.-]{0,60}:`([^`]*?)(?:\s*<[^<`]*>)?`")
 _FIELD = re.compile(r":([A-Za-z][\w -]*):[ \t]+(\S.*)$")
@@ -36,7 +35,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
             if title.style not in styles:
                 styles.append(title.style)
             plain = " ".join(_ROLE.sub(r"\1", title.text).replace("``", "").split())
-            blocks.append(Block(title.text, min(styles.index(title.style) + 1, _MAX_LEVEL), plain))
+            blocks.append(Block(title.text, min(styles.index(title.style) + 1, MAX_LEVEL), plain))
         elif not _LABEL.match(line):
             pending.append(line)
         at += title.line_count if title else 1

@@ -20,7 +20,7 @@ from corpus.loaders.formats.ooxml import (
     relations,
 )
 from corpus.loaders.limits import bounded_number
-from corpus.loaders.table_blocks import MergedCells, sheet_blocks
+from corpus.loaders.table_blocks import SIGNIFICANT, MergedCells, sheet_blocks
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -52,8 +52,6 @@ _NOT_FORMAT = re.compile(r'"[^"]*"|\[[^\[\]]*\]|\\.|_.')
 # Excel treats 1900 as a leap year; from this epoch, days from March 1900 on are right.
 _EPOCH_1900 = dt.datetime(1899, 12, 30)  # noqa: DTZ001 - sheets know no zones
 _EPOCH_1904 = dt.datetime(1904, 1, 1)  # noqa: DTZ001
-# Excel keeps 15 digits; more would show binary rounding.
-_SIGNIFICANT = ".15g"
 
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
@@ -155,7 +153,7 @@ class _Book:
         if kind.startswith("percent"):
             return f"{number * 100:.{kind.removeprefix('percent')}f}%"
         if not kind:
-            return format(number, _SIGNIFICANT)
+            return format(number, SIGNIFICANT)
         try:
             moment = self._epoch + dt.timedelta(seconds=round(number * 86_400))
         except (OverflowError, ValueError):  # ValueError: not a number

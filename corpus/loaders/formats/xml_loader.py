@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from corpus.loaders.archives import parse_xml
-from corpus.loaders.blocks import Block, LoadedDocument
+from corpus.loaders.blocks import MAX_LEVEL, Block, LoadedDocument
 from corpus.loaders.charset import decode
 from corpus.loaders.metadata import MAX_AUTHORS
 from corpus.loaders.table_blocks import table_blocks
@@ -38,7 +38,6 @@ _FEEDS = frozenset(("rss", "feed", "rdf"))
 _ENTRIES = frozenset(("item", "entry"))
 # The longest first: a feed repeats its text in several of them.
 _ENTRY_TEXTS = ("title", "encoded", "content", "description", "summary", "subtitle")
-_MAX_LEVEL = 6
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 _NAME_PARTS = ("given-names", "firstname", "surname")
 _DATES = frozenset(("pub-date", "pubdate"))
@@ -146,7 +145,7 @@ def _blocks(element: "Element", depth: int) -> Iterator[Block]:
         yield from table_blocks(_rows(element))
     elif name in _HEADINGS and _text(element):
         text = _text(element)
-        yield Block(text, min(max(depth, 1), _MAX_LEVEL), text)
+        yield Block(text, min(max(depth, 1), MAX_LEVEL), text)
     elif name in _PARAGRAPHS or _is_mixed(element):
         for table in [inner for inner in element.iter() if _name(inner) in _TABLES]:
             yield from table_blocks(_rows(table))

@@ -82,7 +82,8 @@ def test_what_the_main_text_leaves_out_in_its_middle_is_kept(
 ) -> None:
     """All but what is only links, and what is short; and the heading above with its lead."""
     parts = [f"{number}: {PROSE}".strip() for number in range(3)]
-    monkeypatch.setattr(html_loader, "_main_text", lambda root: f"{parts[1]}\n{parts[2]}")
+    main = f"{parts[1]}\n{parts[2]}"
+    monkeypatch.setattr("trafilatura.extract", lambda root, **options: main)
     links = "<p><a href='/x'>Swans, geese and whatever else there is on ponds and on rivers</a></p>"
     middle = f"{links}<p>Short.</p><h2>Range</h2>"
     body = f"<h1>Mallards</h1><p>{parts[0]}</p><p>By Ann</p><p>{parts[1]}</p>{middle}"

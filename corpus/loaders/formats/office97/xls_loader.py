@@ -9,15 +9,13 @@ from corpus.loaders import archives
 from corpus.loaders.blocks import Block, LoadedDocument, office_document
 from corpus.loaders.formats.office97.container import opened, read_properties, read_stream
 from corpus.loaders.formats.ooxml import core_properties
-from corpus.loaders.table_blocks import MergedCells, sheet_blocks
+from corpus.loaders.table_blocks import SIGNIFICANT, MergedCells, sheet_blocks
 
 PRELOAD = ("python_calamine", "olefile")
 
 _OLE_MARK = b"\xd0\xcf"
 # The record with the encryption of a workbook; it follows the first record.
 _ENCRYPTION = 0x2F
-# Excel keeps 15 digits.
-_SIGNIFICANT = ".15g"
 
 Cell = int | float | str | bool | dt.date | dt.time | dt.timedelta
 
@@ -59,7 +57,7 @@ def _shown(cell: Cell) -> str:
     if isinstance(cell, bool):
         return str(cell).upper()
     if isinstance(cell, int | float):
-        return format(cell, _SIGNIFICANT)
+        return format(cell, SIGNIFICANT)
     if isinstance(cell, dt.datetime):
         return cell.date().isoformat() if cell.time() == dt.time.min else cell.isoformat(sep=" ")
     return str(cell)

@@ -8,7 +8,7 @@ from itertools import dropwhile, pairwise, takewhile
 from pathlib import PurePath
 from statistics import median
 
-from corpus.loaders.blocks import Block
+from corpus.loaders.blocks import MAX_LEVEL, Block
 from corpus.loaders.formats.pdf.lines import BULLETS, HEADING_SCALE, INDENT_EMS, ITEM, JOINT, Line
 from corpus.loaders.formats.pdf.page_breaks import Parts, join_across_pages
 from corpus.loaders.formats.pdf.running_heads import drop_running_heads
@@ -16,8 +16,6 @@ from corpus.loaders.formats.pdf.running_heads import drop_running_heads
 # Entries of a document's outline: page -> (title, depth from 1).
 Outline = dict[int, list[tuple[str, int]]]
 
-# Markdown and HTML know six levels; deeper ones are of the sixth.
-_MAX_LEVEL = 6
 # Maximum length of a heading in large letters, and of a shorter bold one.
 _MAX_HEADING_CHARS = 200
 _MAX_BOLD_HEADING_CHARS = 100
@@ -111,7 +109,7 @@ def _by_outline(pages: dict[int, list[Line]], outline: Outline) -> dict[int, lis
         for line in lines:
             depth = depths.pop(_letters(line.text), None)
             match_count += depth is not None
-            level = None if depth is None else min(depth, _MAX_LEVEL)
+            level = None if depth is None else min(depth, MAX_LEVEL)
             ranked[page].append(replace(line, level=level))
     entries = sum(map(len, outline.values()))
     return ranked if match_count and match_count >= entries * _MIN_OUTLINE_SHARE else None
@@ -133,7 +131,7 @@ def _by_size(pages: dict[int, list[Line]]) -> dict[int, list[Line]]:
     rare = sum(chars.values()) * _MAX_HEADING_SHARE
     large = {size for size in chars if size > body * HEADING_SCALE and chars[size] < rare}
     sizes = sorted({line.size for line in lines if line.size in large and _may_head(line)})
-    levels = {size: min(rank, _MAX_LEVEL) for rank, size in enumerate(reversed(sizes), start=1)}
+    levels = {size: min(rank, MAX_LEVEL) for rank, size in enumerate(reversed(sizes), start=1)}
     weights: Counter[int] = Counter()
     for line in lines:
         if line.size == body:
@@ -148,7 +146,7 @@ def _by_size(pages: dict[int, list[Line]]) -> dict[int, list[Line]]:
             return None
         stands_out = has_bold and line.weight >= bold and line.size >= body
         is_short = len(line.text) <= _MAX_BOLD_HEADING_CHARS and not line.text.endswith(":")
-        below = min(len(sizes) + 1, _MAX_LEVEL) if stands_out and is_short else None
+        below = min(len(sizes) + 1, MAX_LEVEL) if stands_out and is_short else None
         return levels.get(line.size, below)
 
     return {
