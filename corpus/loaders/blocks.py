@@ -69,8 +69,6 @@ class LoadedDocument:
         blocks: In reading order.
         title: From the source (front matter, title element, properties), or empty.
         metadata: JSON values from the source.
-        chapter: From the source, or empty.
-        section: From the source, or empty.
         scans: Numbers, from 1, of pages without text that OCR has to read. ``blocks`` may then be
             empty.
     """

@@ -90,7 +90,6 @@ def decode(content: bytes, *, declared: str = "") -> str:
     """Decode a file that claims to be text.
 
     Args:
-        content: The whole file.
         declared: The encoding from the context, such as a mail header, or empty.
 
     Raises:

@@ -127,12 +127,7 @@ class Worker:
 
 
 class Pool:
-    """The idle workers of this process, and a limit of active ones.
-
-    Args:
-        max_idle: Idle workers to keep.
-        max_at_work: Files, or OCR pages, read at once.
-    """
+    """The idle workers of this process; ``max_at_work`` files, or OCR pages, are read at once."""
 
     def __init__(self, *, max_idle: int = _MAX_IDLE, max_at_work: int = MAX_AT_WORK) -> None:
         self._max_idle = max_idle

@@ -29,9 +29,7 @@ _NUMBER = re.compile(
 def table_blocks(rows: Iterable[Row], *, page: int | None = None) -> Iterator[Block]:
     """Yield a table as Markdown blocks; its first row is the header.
 
-    Args:
-        rows: Cells of each row; empty rows and columns are omitted, short rows padded.
-        page: Its page number.
+    Empty rows and columns are omitted, and short rows padded.
     """
     cells = [[" ".join(cell.split()).replace("|", "\\|") for cell in row] for row in rows]
     padded = _padded([row for row in cells if any(row)])
@@ -93,12 +91,9 @@ def is_header(first: Row, others: Sequence[Row]) -> bool:
 def sheet_blocks(
     name: str, rows: Iterable[Row], *, beside: Sequence[Block] = ()
 ) -> Iterator[Block]:
-    """Yield a sheet's name as a heading, then its tables and text lines.
+    """Yield a sheet's name as a heading of level 2, its tables and text lines, then ``beside``.
 
-    Args:
-        name: Shown as a heading of level 2.
-        rows: From the top, with the empty ones that separate tables.
-        beside: Blocks of charts and comments.
+    Tables are separated by empty rows or columns.
     """
     blocks: list[Block] = []
     stripped = ([cell.strip() for cell in row] for row in rows)

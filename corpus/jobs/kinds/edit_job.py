@@ -88,10 +88,6 @@ def start_edit(
 ) -> list[Job]:
     """Create the jobs of an edit, one for each collection of the documents.
 
-    Args:
-        tags: Tags to add or remove.
-        collection: The collection to move to.
-
     Raises:
         CollectionNotFound: There is no collection with this name.
         TooManyJobs: The user has too many unfinished jobs; no job is created.

@@ -119,7 +119,7 @@ def measure(content: bytes, *, number: int) -> PageLayout:
 
 @contextmanager
 def _opened(content: bytes) -> "Iterator[tuple[Image, int]]":
-    """Open a file at its first image; yields it and the number of images."""
+    """Open a file; yield its first image and the number of images."""
     from PIL import Image, UnidentifiedImageError  # noqa: PLC0415
 
     # We check the size ourselves.

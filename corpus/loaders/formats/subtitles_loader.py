@@ -22,13 +22,7 @@ _LINE_BREAK = re.compile(r"\\[Nnh]")
 
 
 class _Cue(NamedTuple):
-    """One subtitle.
-
-    Attributes:
-        time: Label for citations; may be empty.
-        voice: The speaker, if named.
-        source: The words, with markup.
-    """
+    """One subtitle: its time and speaker, which may be empty, and its words with markup."""
 
     time: str
     voice: str

@@ -39,12 +39,7 @@ def time_label(seconds: int) -> str:
 
 
 def transcript_blocks(text: str, *, filename: str) -> list[Block]:
-    """Return the blocks of a transcript with their times; none for other text.
-
-    Args:
-        text: With one kind of line break.
-        filename: Its extension may rule out speech.
-    """
+    """Return the blocks of a transcript with their times; none for other text."""
     lines = [line.rstrip() for line in text.split("\n")]
     matches = [_BEGINS.match(line) or _ENDS.match(line) for line in lines]
     time_of_line = [match[1] if match else "" for match in matches]

@@ -242,12 +242,7 @@ def _joined(text: str, line: str, words: set[str], *, full: bool) -> str:
 
 
 def find_title(property_title: str, pages: Mapping[int, list[Line]], *, filename: str) -> str:
-    """Return a PDF's title by its properties, the largest words of page 1, or the file name.
-
-    Args:
-        property_title: Title in its properties.
-        pages: Lines by page number.
-    """
+    """Return a PDF's title by its properties, the largest words of page 1, or the file name."""
     title = property_title.strip()
     if title and not _NO_TITLE.search(title):
         return title
