@@ -13,6 +13,7 @@ from corpus.loaders.blocks import Scan, ScanLoader
 from corpus.loaders.formats import image_loader
 from corpus.loaders.formats.pdf.rendering import WIDTH_PX
 from corpus.loaders.media_types import detect_media_type
+from corpus.loaders.ocr import OCR_PIXELS
 from corpus.loaders.page_images import draw_page, find_on_page
 from tests.unit.loaders.sample_files import limits
 from tests.unit.loaders.scanned_files import packed, picture_of_text, scan_of
@@ -114,7 +115,7 @@ def test_a_photograph_is_turned_as_its_camera_says() -> None:
 def test_a_large_image_is_read_and_drawn_smaller() -> None:
     content = packed(Image.new("L", (3_000, 2_250), 255), "PNG")
     height, width, _ = image_loader.picture_of(content, number=1).shape
-    assert height * width == pytest.approx(image_loader.OCR_PIXELS, rel=0.01)
+    assert height * width == pytest.approx(OCR_PIXELS, rel=0.01)
     assert shaped(draw_page(content, 1, media_type=registry.PNG)) == (WIDTH_PX, 900)
     assert image_loader.measure(content, number=1).page_count == 1
     layout = find_on_page(content, 1, quote="Bavoke", media_type=registry.PNG)
