@@ -6,13 +6,14 @@ redirect. Only public IP addresses are reached, unless the settings name the hos
 
 import ssl
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from socket import SOCK_STREAM, gaierror, getaddrinfo
 from time import monotonic
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 
@@ -78,8 +79,7 @@ def fetch(
     url: str,
     *,
     max_bytes: int,
-    etag: str = "",
-    last_modified: str = "",
+    validators: Mapping[str, str] = MappingProxyType({}),
     total_s: float | None = None,
     max_redirects: int = MAX_REDIRECTS,
 ) -> FetchResult | None:
@@ -87,7 +87,7 @@ def fetch(
 
     Args:
         max_bytes: Maximum size, compressed and decompressed.
-        etag: Validator of the last response, like ``last_modified``.
+        validators: ``etag`` and ``last_modified`` of the last response, as far as known.
         total_s: Timeout of the whole request; by default ``TOTAL_S``.
 
     Returns:
@@ -100,7 +100,10 @@ def fetch(
         TooLarge: It is over ``max_bytes``.
     """
     ends = monotonic() + (TOTAL_S if total_s is None else total_s)
-    known = {"If-None-Match": etag, "If-Modified-Since": last_modified}
+    known = {
+        "If-None-Match": validators.get("etag", ""),
+        "If-Modified-Since": validators.get("last_modified", ""),
+    }
     for followed in range(max_redirects + 1):
         parts = check_url(url)
         with _send_request(parts, known, ends) as response:

@@ -1,11 +1,12 @@
 """Send requests to a site, one at a time for each host, with delays."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from hashlib import sha256
 from http import HTTPStatus
 from time import monotonic, sleep
+from types import MappingProxyType
 
 from django.conf import settings
 from django.db.models import F
@@ -35,8 +36,7 @@ def fetch_page(
     address: str,
     *,
     max_bytes: int,
-    etag: str = "",
-    last_modified: str = "",
+    validators: Mapping[str, str] = MappingProxyType({}),
     max_redirects: int = 0,
 ) -> FetchResult | None:
     """Fetch a URL of a site after the host's delay, like ``corpus.public_web.fetch``.
@@ -51,8 +51,7 @@ def fetch_page(
             fetched = fetch(
                 address,
                 max_bytes=max_bytes,
-                etag=etag,
-                last_modified=last_modified,
+                validators=validators,
                 max_redirects=max_redirects,
             )
         except NotFetched as exc:

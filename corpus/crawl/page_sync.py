@@ -40,8 +40,8 @@ from corpus.ingestion.web_addresses import (
     find_by_url,
     hash_of,
     is_page,
+    last_response,
     store_fetched,
-    validators,
 )
 from corpus.loaders.links import find_links
 from corpus.models import Document, Job, JobItem, Site, SitePage
@@ -94,16 +94,15 @@ def _process_single(site: Site) -> ItemResult:
             site.address,
             max_bytes=settings.PKB_MAX_FILE_BYTES,
             max_redirects=MAX_REDIRECTS,
-            **validators(before),
+            validators=last_response(before),
         )
     except NotFetched as exc:
         if before and exc.answered in _GONE:
             return _remove(before)
         raise
     if before and fetched:
-        response = before.metadata.get(FETCHED)
         # The final URL of the redirects at ingestion.
-        final_url = str(response.get("url", "")) if isinstance(response, dict) else ""
+        final_url = last_response(before).get("url", "")
         if normalize_url(fetched.url) != normalize_url(final_url):
             return _failed(f"It leads to {fetched.url} now: name that address.", before)
     return _store(fetched, site, site.address, before)
@@ -125,10 +124,10 @@ class PageSync:
             PkbError: As ``process_item``.
         """
         page = self._page
-        known = validators(self._before if page.read_by else None)
+        last = last_response(self._before if page.read_by else None)
         max_bytes = settings.PKB_MAX_FILE_BYTES
         try:
-            fetched = fetch_page(self._site, page.address, max_bytes=max_bytes, **known)
+            fetched = fetch_page(self._site, page.address, max_bytes=max_bytes, validators=last)
         except Redirected as exc:
             target = normalize_link(self._site, exc.target)
             is_same_page = page_key(target) == page_key(page.address) and target != page.address

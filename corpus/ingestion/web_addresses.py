@@ -1,9 +1,9 @@
 """Ingest the content of a URL, and update it later."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import PurePosixPath
-from typing import TypedDict
 from urllib.parse import unquote, urldefrag, urlsplit
 
 from django.conf import settings
@@ -15,7 +15,7 @@ from corpus.ingestion.submission import Attributes, IngestOptions, Submission, S
 from corpus.models import Collection, Document
 from corpus.public_web import FetchResult, fetch
 
-# Key of the last response's validators in the document's metadata.
+# Key of the last response in the document's metadata.
 FETCHED = "fetched"
 # The request occupies a slot while it waits.
 FETCH_TIMEOUT_S = 10.0
@@ -43,7 +43,7 @@ def ingest_url(
         url,
         max_bytes=settings.PKB_MAX_FILE_BYTES,
         total_s=FETCH_TIMEOUT_S,
-        **validators(before),
+        validators=last_response(before),
     )
     if before and (fetched is None or hash_of(fetched) == before.file_hash):
         raise DuplicateDocument(before.pk)
@@ -105,17 +105,7 @@ def fetch_metadata(fetched: FetchResult) -> dict[str, str]:
     }  # fmt: skip
 
 
-class Validators(TypedDict):
-    """Validators of a conditional request, as arguments of ``public_web.fetch``."""
-
-    etag: str
-    last_modified: str
-
-
-def validators(before: Document | None) -> Validators:
-    """Return the validators of the last response; clients may have written the metadata."""
+def last_response(before: Document | None) -> Mapping[str, str]:
+    """Return what was stored of the last response; clients may have written the metadata."""
     metadata = before.metadata.get(FETCHED) if before else None
-    values = metadata if isinstance(metadata, dict) else {}
-    return {
-        "etag": str(values.get("etag", "")), "last_modified": str(values.get("last_modified", "")),
-    }  # fmt: skip
+    return {name: str(metadata[name]) for name in metadata} if isinstance(metadata, dict) else {}
