@@ -184,7 +184,7 @@ def _create_items(job: Job, site: Site, fresh: Iterable[SitePage], rules: Rules)
         elif job.total + len(items) >= site.max_pages:
             reason = OVER_THE_LIMIT
         else:
-            items.append(JobItem.of_page(page.address, key=page_key(page.address), job=job))
+            items.append(JobItem(job=job, key=page_key(page.address), path=page.address))
             listed.append(page)
             continue
         # Each is counted once, as far as rows are stored.

@@ -67,25 +67,21 @@ def find_leftovers(content_sha256: str) -> Leftovers:
         if (common := wanted.intersection(shingles(text)))
     }
     gone = wanted.difference(*documents.values())
+    with connection.cursor() as cursor:
+        cursor.execute(_COLUMNS)
+        columns = cursor.fetchall()
     rows = {
-        column: sum(not gone.isdisjoint(shingles(text)) for text in texts)
-        for column, texts in _read_columns()
+        f"{table}.{column}": sum(
+            not gone.isdisjoint(shingles(text)) for text in _read_values(table, column, kind)
+        )
+        for table, column, kind in columns
+        if (table, column) != _TEXT_OF_DOCUMENTS
     }
     return Leftovers(
         rows={column: count for column, count in rows.items() if count},
         documents={key: len(common) for key, common in documents.items()},
         kept_count=len(wanted),
     )
-
-
-def _read_columns() -> Iterator[tuple[str, Iterator[str]]]:
-    """Yield the name of each column that can contain text, with its values."""
-    with connection.cursor() as cursor:
-        cursor.execute(_COLUMNS)
-        columns = cursor.fetchall()
-    for table, column, kind in columns:
-        if (table, column) != _TEXT_OF_DOCUMENTS:
-            yield f"{table}.{column}", _read_values(table, column, kind)
 
 
 def _read_values(table: str, column: str, kind: str) -> Iterator[str]:

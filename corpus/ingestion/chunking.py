@@ -17,6 +17,7 @@ from corpus.ingestion.chunkers.budget import (
 from corpus.ingestion.chunkers.sections import HeadingPath, Span
 from corpus.ingestion.normal_form import Outline
 from corpus.models import Collection
+from corpus.telemetry import Step, span
 
 # Largest share of the embedder's tokens for title and headings.
 CONTEXT_SHARE = 0.25
@@ -54,6 +55,7 @@ class NewChunk:
         return sha256(self.embedder_input.encode()).hexdigest()
 
 
+@span(Step.CHUNKING)
 def cut_chunks(
     text: str, *, title: str, outline: Outline, collection: Collection
 ) -> list[NewChunk]:

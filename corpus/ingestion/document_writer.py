@@ -9,7 +9,6 @@ from time import time
 from django.db import transaction
 from django.utils import timezone
 
-from corpus.access.principal import SYSTEM, acting_as
 from corpus.errors import CollectionNotFound, DuplicateDocument
 from corpus.ingestion.chunking import NewChunk
 from corpus.ingestion.normal_form import Outline
@@ -18,7 +17,6 @@ from corpus.ingestion.uploaded_files import delete_uploads_on_commit, path_of
 from corpus.ingestion.vectors import Encoded, queue_completion
 from corpus.lexical import character_ngrams, drop_unused_words, read_words
 from corpus.models import Chunk, Collection, Document, DocumentContent, Embedding
-from corpus.models.chunk import ChunkQuerySet
 from corpus.postgres.prepared import fetch_prepared
 from corpus.queue import enqueue_token_vectors
 from corpus.rules import active_rules
@@ -202,7 +200,7 @@ class DocumentWriter:
             reject_duplicate_uri(self.collection, existing.source_uri)
             chunks = existing.chunks.all()
             words = read_words(chunks.values_list("pk", flat=True))
-            _delete_chunks(chunks)
+            chunks.remove()
             drop_unused_words(words, collection_id=existing.collection_id)
             existing.collection = self.collection
         return existing
@@ -265,7 +263,7 @@ class DocumentWriter:
         words: list[str] = []
         if outdated := [row.pk for rows in unchanged.values() for row in rows]:
             words = read_words(outdated)
-            _delete_chunks(Chunk.objects.filter(pk__in=outdated))
+            Chunk.objects.filter(pk__in=outdated).remove()
         moved = [row for row in stored if not row._state.adding]
         Chunk.objects.bulk_update(moved, _POSITION_FIELDS, batch_size=500)
         fresh = [row for row in stored if row._state.adding]
@@ -288,9 +286,3 @@ class DocumentWriter:
         ]
         # Unchanged chunks have their vectors already.
         Embedding.objects.bulk_create(rows, ignore_conflicts=True, batch_size=500)
-
-
-def _delete_chunks(chunks: ChunkQuerySet) -> None:
-    """Delete chunks as SYSTEM, so that other users' answers are updated as well."""
-    with acting_as(SYSTEM):
-        chunks.remove()

@@ -1,14 +1,17 @@
 """Ingest a submission: load, normalize, chunk, route, embed, write."""
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 
 from django.conf import settings
 
+from corpus.chunk_settings import ChunkSettings
 from corpus.embedders import get_embedder
 from corpus.errors import EmptyDocument, TextTooLong, TextTooShort
-from corpus.ingestion.chunking import cut_chunks
+from corpus.ingestion.chunking import NewChunk, cut_chunks
 from corpus.ingestion.document_writer import (
     DocumentWriter,
     StoredDocument,
@@ -19,7 +22,7 @@ from corpus.ingestion.document_writer import (
 from corpus.ingestion.normal_form import Outline, join_blocks
 from corpus.ingestion.submission import Attributes, IngestOptions, Submission
 from corpus.ingestion.uploaded_files import fit_name, saved_while_stored
-from corpus.ingestion.vectors import encode_chunks
+from corpus.ingestion.vectors import encode
 from corpus.loaders import LoaderLimits, load_file
 from corpus.loaders.blocks import Block
 from corpus.models import DEFAULT_COLLECTION, Collection, Document
@@ -61,12 +64,18 @@ def ingest_submission(submission: Submission, *, collection: Collection) -> Stor
         span(Step.INGEST, collection=collection.name),
     ):
         text, outline, attributes = load(submission)
-        version = _cut(text, outline, attributes.title, collection, options.replacing)
-        if options.apply_routing:
-            target = _route(submission, version, attributes, collection)
-            if target is not None:
-                collection = target
-                version = _cut(text, outline, attributes.title, collection)
+        with span(Step.HASH):
+            content_sha256 = sha256(text.encode()).hexdigest()
+        # Before chunks are cut, which takes longer.
+        reject_duplicate(collection, content_sha256, replacing=options.replacing)
+        cut = partial(cut_chunks, text, title=attributes.title, outline=outline)
+        chunks = cut(collection=collection)
+        target = _route(submission, chunks, attributes, collection)
+        if target is not None:
+            reject_duplicate(target, content_sha256)
+            if _cut_settings(target) != _cut_settings(collection):
+                chunks = cut(collection=target)
+            collection = target
         # Checked before embedding, and again in the transaction.
         check_quota(
             collection,
@@ -76,7 +85,8 @@ def ingest_submission(submission: Submission, *, collection: Collection) -> Stor
         )
         options.on_embedding()
         embedder = get_embedder(collection.embedding_model)
-        encoded = encode_chunks(version.chunks, embedder=embedder)
+        inputs = {chunk.input_sha256: chunk.embedder_input for chunk in chunks}
+        encoded = encode(inputs, embedder=embedder, leave_out_failed=True)
         saved = (
             saved_while_stored(submission.upload.content, name=submission.upload.name)
             if submission.upload
@@ -84,7 +94,7 @@ def ingest_submission(submission: Submission, *, collection: Collection) -> Stor
         )
         with saved as kept_file:
             return DocumentWriter(
-                version,
+                Version(text, outline, content_sha256, chunks),
                 replace(attributes, kept_file=kept_file),
                 collection,
                 encoded,
@@ -173,31 +183,23 @@ def _check_length(text: str, minimum: int, maximum: int) -> None:
         raise TextTooLong(f"{len(text):,} characters; at most {maximum:,} are allowed.")
 
 
-def _cut(
-    text: str,
-    outline: Outline,
-    title: str,
-    collection: Collection,
-    replacing: Document | None = None,
-) -> Version:
-    """Split a text into chunks; raise DuplicateDocument before that, if possible."""
-    with span(Step.HASH):
-        content_sha256 = sha256(text.encode()).hexdigest()
-    reject_duplicate(collection, content_sha256, replacing=replacing)
-    with span(Step.CHUNKING):
-        chunks = cut_chunks(text, title=title, outline=outline, collection=collection)
-    return Version(text, outline, content_sha256, chunks)
+def _cut_settings(collection: Collection) -> tuple[str, ChunkSettings]:
+    """Return the settings that the chunks of a text depend on."""
+    return collection.embedding_model, ChunkSettings.of(collection)
 
 
 def _route(
-    submission: Submission, version: Version, attributes: Attributes, collection: Collection
+    submission: Submission,
+    chunks: Sequence[NewChunk],
+    attributes: Attributes,
+    collection: Collection,
 ) -> Collection | None:
     """Return the collection that a rule gives to a new document of the default one, if any.
 
     A new version of a document stays in its collection. Rules match the words of chunks, as they
     do for stored documents.
     """
-    if collection.name != DEFAULT_COLLECTION:
+    if not submission.options.apply_routing or collection.name != DEFAULT_COLLECTION:
         return None
     rules = [each for each in active_rules() if each.collection not in {"", DEFAULT_COLLECTION}]
     if not rules:
@@ -213,7 +215,7 @@ def _route(
         source_uri=attributes.source_uri,
         upload_name=fit_name(submission.upload.name) if submission.upload else "",
     )
-    passages = [f"{chunk.context} {chunk.text}" for chunk in version.chunks]
+    passages = [f"{chunk.context} {chunk.text}" for chunk in chunks]
     writable = Collection.objects.writable()
     matches = matching_rules_of_new(subject, rules, passages=passages)
     return next(filter(None, (writable.find(rule.collection) for rule in matches)), None)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from uuid import UUID
 
 import numpy as np
 import stamina
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from corpus.embedders import Embedder, embed_passages, get_embedder
 from corpus.errors import BackendError
-from corpus.ingestion.chunking import NewChunk, embedder_input
+from corpus.ingestion.chunking import embedder_input
 from corpus.models import Chunk, Collection, Document, Embedding, Job, JobItem
 from corpus.queue import enqueue_job
 from corpus.telemetry import Step, span
@@ -35,47 +34,42 @@ class Encoded:
     fresh: frozenset[str]
 
 
-def encode_chunks(chunks: Sequence[NewChunk], *, embedder: Embedder) -> Encoded:
-    """Embed a document's chunks with retries; leave out batches that fail."""
-    inputs = {chunk.input_sha256: chunk.embedder_input for chunk in chunks}
-    return encode(
-        inputs,
-        embedder=embedder,
-        batch_size=BATCH_SIZE,
-        attempts=MAX_ATTEMPTS,
-        leave_out_failed=True,
-    )
-
-
 def encode(
     inputs: Mapping[str, str],
     *,
     embedder: Embedder,
-    batch_size: int,
-    attempts: int,
+    batch_size: int | None = None,
+    attempts: int = MAX_ATTEMPTS,
     leave_out_failed: bool = False,
 ) -> Encoded:
     """Return the vector of each input; reuse stored vectors of the same input.
 
     Args:
         inputs: Texts to embed, by their SHA-256.
-        batch_size: Maximum number of texts of a batch.
+        batch_size: Maximum number of texts of a batch, by default ``BATCH_SIZE``.
         attempts: Attempts for each batch.
         leave_out_failed: Skip failed batches; stop after two in a row.
 
     Raises:
         BackendError: The embedder failed, and ``leave_out_failed`` is not set.
     """
+
+    @stamina.retry(on=BackendError, attempts=attempts, wait_initial=0.1)
+    def embed(texts: Sequence[str]) -> NDArray[np.float32]:
+        with span(Step.EMBEDDING, batch=len(texts)):
+            return embed_passages(texts, embedder=embedder)
+
     vectors = Embedding.objects.of_inputs(list(inputs), model=embedder.name)
     missing = [digest for digest in inputs if digest not in vectors]
     fresh: dict[str, NDArray[np.float32]] = {}
     failed_in_a_row = 0
     # Sorted by length, since a batch is padded to its longest text.
     missing.sort(key=lambda digest: len(inputs[digest]))
+    batch_size = batch_size or BATCH_SIZE
     for start in range(0, len(missing), batch_size):
         batch = missing[start : start + batch_size]
         try:
-            encoded = _embed([inputs[digest] for digest in batch], embedder, attempts)
+            encoded = embed([inputs[digest] for digest in batch])
         except BackendError as exc:
             if not leave_out_failed:
                 raise
@@ -89,13 +83,6 @@ def encode(
     return Encoded(embedder.name, {**vectors, **fresh}, frozenset(fresh))
 
 
-def _embed(texts: Sequence[str], embedder: Embedder, attempts: int) -> NDArray[np.float32]:
-    for attempt in stamina.retry_context(on=BackendError, attempts=attempts, wait_initial=0.1):
-        with attempt, span(Step.EMBEDDING, batch=len(texts)):
-            return embed_passages(texts, embedder=embedder)
-    raise AssertionError("unreachable: the last attempt raises")
-
-
 def queue_completion(document_id: str, *, collection: Collection) -> Job:
     """Queue a job that adds the missing vectors of a document."""
     waiting = Job.objects.unfinished().filter(kind=Job.Kind.EMBED, items__document_id=document_id)
@@ -104,7 +91,7 @@ def queue_completion(document_id: str, *, collection: Collection) -> Job:
         job = Job.objects.create(
             kind=Job.Kind.EMBED, collection=collection, total=1, is_listed=True
         )
-        JobItem.of_document(UUID(document_id), job=job).save()
+        JobItem.objects.create(job=job, key=document_id, document_id=document_id)
     enqueue_job(job.pk)
     return job
 
@@ -150,7 +137,7 @@ def add_missing_vectors(document: Document, *, model: str) -> int:
         texts = {chunk.pk: embedder_input(chunk.text, context=chunk.context) for chunk in chunks}
         hashes = {pk: sha256(text.encode()).hexdigest() for pk, text in texts.items()}
         inputs = {hashes[pk]: text for pk, text in texts.items()}
-        encoded = encode(inputs, embedder=embedder, batch_size=BATCH_SIZE, attempts=MAX_ATTEMPTS)
+        encoded = encode(inputs, embedder=embedder)
         with transaction.atomic():
             present = Chunk.objects.lock_for_key_share([str(chunk.pk) for chunk in chunks])
             rows = [

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from corpus.invariants.violations import Scan, Violation
+from corpus.invariants.violations import Scan
 
 # Chunks of a batch, which is checked in one snapshot: half a second to a second.
 CHUNKS = 20_000
@@ -122,9 +122,3 @@ def batches_of(collection_id: int, *, after: UUID = FIRST) -> Iterator[Batch]:
     for up_to, chunk_count in ends:
         yield Batch(collection_id, after, up_to, int(chunk_count))
         after = up_to
-
-
-def find_in_rows(batch: Batch) -> Iterator[Violation]:
-    """Yield violations in the rows of documents, chunks, vectors and tags, without texts."""
-    for scan in SCANS:
-        yield from scan.find(collection=batch.collection_id, after=batch.after, up_to=batch.up_to)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import DatabaseError, connection, transaction
+from django.db.models import Model
 
 from corpus.errors import PkbError
 from corpus.ingestion.chunking import cut_chunks
@@ -295,22 +296,13 @@ def _drop_orphans(table: str, key: str) -> str:
     return f"{table} has no more of collections that are gone"
 
 
-def _document(key: str) -> Any:
-    return Document.objects.filter(pk=key).values_list("pk", flat=True).first()
+def _find(model: type[Model], field: str = "pk") -> Callable[[str], Any]:
+    """Return a function that returns a field of the row with a key, None without that row."""
+    return lambda key: model._default_manager.filter(pk=key).values_list(field, flat=True).first()
 
 
-def _document_of_chunk(key: str) -> Any:
-    return Chunk.objects.filter(pk=key).values_list("document", flat=True).first()
-
-
-def _document_of_vector(key: str) -> Any:
-    return Embedding.objects.filter(pk=key).values_list("chunk__document", flat=True).first()
-
-
-def _collection(key: str) -> Any:
-    return Collection.objects.filter(pk=key).values_list("pk", flat=True).first()
-
-
+_document, _collection = _find(Document), _find(Collection)
+_document_of_chunk = _find(Chunk, "document")
 # In this order: chunks before the rows that depend on them.
 REPAIRS: Mapping[str, _Repair] = {
     invariant: repair
@@ -343,7 +335,7 @@ REPAIRS: Mapping[str, _Repair] = {
             ),
         ),
         (
-            _Repair(reembed_document, _document_of_vector),
+            _Repair(reembed_document, _find(Embedding, "chunk__document")),
             (
                 "a vector is in another collection than its chunk",
                 "a vector has not the dimension of its collection",

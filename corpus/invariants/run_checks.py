@@ -6,7 +6,7 @@ from uuid import UUID
 
 from corpus.errors import InvalidInput
 from corpus.ingestion.uploaded_files import find_lost_uploads, find_orphaned_uploads
-from corpus.invariants.batches import FIRST, LAST, batches_of, find_in_rows
+from corpus.invariants.batches import FIRST, LAST, SCANS, batches_of
 from corpus.invariants.count_checks import find_in_words
 from corpus.invariants.table_checks import TABLES
 from corpus.invariants.texts import Quotes, find_in_texts
@@ -102,7 +102,13 @@ class Verification:
             return
         for batch in batches_of(collection_id, after=after):
             with one_snapshot():
-                violations = [*find_in_rows(batch), *find_in_texts(batch, self._invariants.quotes)]
+                documents = {"after": batch.after, "up_to": batch.up_to}
+                violations = [
+                    violation
+                    for scan in SCANS
+                    for violation in scan.find(collection=collection_id, **documents)
+                ]
+                violations += find_in_texts(batch, self._invariants.quotes)
             if batch.up_to == LAST:
                 violations += find_in_words(collection_id)
             yield Step(Checkpoint(collection_id, batch.up_to), batch.chunk_count, violations)

@@ -39,6 +39,7 @@ from django.utils import timezone
 from numpy.typing import NDArray
 from pgvector.django import CosineDistance, HalfVectorField
 
+from corpus.access.principal import SYSTEM, acting_as
 from corpus.lexical import ENGLISH, LANGUAGES, SCORED_CHUNKS, Bm25Score, IsAnyOf, LexicalQuery
 from corpus.models.collection import Collection
 from corpus.models.document import Document, TaggableQuerySet, TagLinks
@@ -97,9 +98,14 @@ class ChunkQuerySet(TaggableQuerySet["Chunk"]):
         return self.filter(start_char__lt=end, end_char__gt=start).order_by("ordinal")
 
     def remove(self) -> None:
-        """Lock and delete the chunks; the lock keeps new citations away."""
-        locked = self.order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True)
-        self.model._default_manager.filter(pk__in=list(locked)).delete()
+        """Lock and delete the chunks; the lock keeps new citations away.
+
+        This is done as SYSTEM, so that other users' answers are updated as well.
+        """
+        with acting_as(SYSTEM):
+            rows = self.order_by("pk").select_for_update(of=("self",))
+            keys = list(rows.values_list("pk", flat=True))
+            self.model._default_manager.filter(pk__in=keys).delete()
 
     def with_document(self) -> Self:
         """Select the document, too."""

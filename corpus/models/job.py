@@ -45,20 +45,16 @@ class JobQuerySet(models.QuerySet["Job"]):
         """Keep jobs that are queued or running."""
         return self.filter(status__in=self.model.UNFINISHED)
 
-    def about_documents(self) -> Self:
-        """Keep jobs that add or change documents."""
-        return self.exclude(kind="map")
+    def shown_since(self, moment: datetime) -> Self:
+        """Keep jobs about documents that are unfinished, or ended in background after ``moment``.
 
-    def since(self, moment: datetime) -> Self:
-        """Keep unfinished jobs, and background jobs that ended after ``moment``."""
-        unfinished = models.Q(status__in=self.model.UNFINISHED)
-        return self.filter(unfinished | models.Q(finished_at__gt=moment, is_background=True))
-
-    def with_items(self) -> Self:
-        """Prefetch collections and, as ``shown_items``, the first items, failed ones first."""
+        Prefetch collections and, as ``shown_items``, the first items, failed ones first.
+        """
+        ended = Q(finished_at__gt=moment, is_background=True)
+        rows = self.exclude(kind="map").filter(Q(status__in=self.model.UNFINISHED) | ended)
         items = JobItem.objects.troubled_first()[:ITEMS_SHOWN]
         shown = models.Prefetch("items", items, to_attr="shown_items")
-        return self.select_related("collection__owner").prefetch_related(shown)
+        return rows.select_related("collection__owner").prefetch_related(shown)
 
 
 class Job(models.Model):
@@ -277,21 +273,6 @@ class JobItem(models.Model):
 
     def __str__(self) -> str:
         return self.key
-
-    @classmethod
-    def of_file(cls, path: str, *, job: Job) -> Self:
-        """Return an unsaved item."""
-        return cls(job=job, key=path, path=path)
-
-    @classmethod
-    def of_page(cls, url: str, *, key: str, job: Job) -> Self:
-        """Return an unsaved item."""
-        return cls(job=job, key=key, path=url)
-
-    @classmethod
-    def of_document(cls, document_id: uuid.UUID, *, job: Job) -> Self:
-        """Return an unsaved item."""
-        return cls(job=job, key=str(document_id), document_id=document_id)
 
     def begin_embedding(self) -> None:
         """Show that its chunks are being embedded."""

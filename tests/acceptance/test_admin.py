@@ -323,7 +323,7 @@ def fill(collection: Collection, name: str) -> None:
         chunk=chunk, collection=collection, model="m", dimension=2, vector=[0, 1]
     )
     job = Job.objects.create(kind=Job.Kind.SYNC, collection=collection, total=1)
-    JobItem.of_file(f"/{name}", job=job).save()
+    JobItem.objects.create(job=job, key=f"/{name}", path=f"/{name}")
     answer = Answer.objects.create(
         collection=collection, question=name, kind="abstained", confidence=0
     )

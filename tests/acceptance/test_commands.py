@@ -171,7 +171,7 @@ def test_the_bar_names_the_file_at_work_and_moves_by_bytes(
 def test_processes_name_the_file_at_work(collection: Collection) -> None:
     job = Job.objects.create(kind=Job.Kind.SYNC, collection=collection, total=2)
     for name in ("/waiting", "/begun"):
-        JobItem.of_file(name, job=job).save()
+        JobItem.objects.create(job=job, key=name, path=name)
     job.items.filter(path="/begun").update(stage=JobItem.Stage.PARSING)
     assert [item.path for item in job.items.at_work()] == ["/begun"]
 

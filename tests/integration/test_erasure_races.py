@@ -65,7 +65,7 @@ def test_a_reply_is_not_kept_for_a_key_once_its_document_is_gone(ingest: Ingest)
 def item(collection: Collection) -> JobItem:
     """A file that a running job is at."""
     job = Job.objects.create(kind="sync", collection=collection, status="running", total=1)
-    item = JobItem.of_file("/notes/marigold.md", job=job)
+    item = JobItem(job=job, key="/notes/marigold.md", path="/notes/marigold.md")
     item.save()
     return item
 

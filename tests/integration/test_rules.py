@@ -12,6 +12,7 @@ from accounts.authentication import principal_of
 from corpus.access.principal import acting_as
 from corpus.catalogue import create_collection
 from corpus.errors import InvalidInput, NoRoomLeft, RuleIsSet
+from corpus.ingestion.chunking import NewChunk, cut_chunks
 from corpus.ingestion.ingest import reingest_document
 from corpus.ingestion.submission import Attributes
 from corpus.invariants import find_violations
@@ -255,6 +256,26 @@ def test_a_new_document_goes_into_the_collection_of_a_rule(
     other.delete()
     assert send(f"{LIGHTHOUSE} Three.").collection == "default"
     assert list(find_violations()) == []
+
+
+def test_a_routed_document_is_cut_again_only_by_other_settings(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_collection("coast")
+    create_collection("shop", chunking={"size": 16})
+    add_rule({"name": "a", "words": ["lighthouse"], "collection": "coast"})
+    add_rule({"name": "b", "words": ["bakery"], "collection": "shop"})
+    cut_by: list[str] = []
+
+    def cut(*arguments: Any, collection: Collection, **others: Any) -> list[NewChunk]:
+        cut_by.append(collection.name)
+        return cut_chunks(*arguments, collection=collection, **others)
+
+    monkeypatch.setattr("corpus.ingestion.ingest.cut_chunks", cut)
+    for text in (LIGHTHOUSE, BAKERY):
+        ingest_text(text, collection=collection, attributes=Attributes(), apply_routing=True)
+    assert cut_by == ["default", "default", "shop"]
+    assert Document.objects.filter(collection__name__in=["coast", "shop"]).count() == 2
 
 
 def test_a_routed_document_counts_for_its_collections_owner_alone(

@@ -23,7 +23,7 @@ def read_work(request: HttpRequest) -> list[Job]:
     # Ten digits last until 2286.
     seconds = int(cleared) if cleared.isdecimal() and len(cleared) <= 10 else 0  # noqa: PLR2004
     since = max(timezone.now() - RECENTLY, datetime.fromtimestamp(seconds, tz=UTC))
-    jobs = list(Job.objects.about_documents().since(since).with_items()[:JOBS_SHOWN])
+    jobs = list(Job.objects.shown_since(since)[:JOBS_SHOWN])
     name_documents([item for job in jobs for item in job.shown_items])  # type: ignore[attr-defined]
     return jobs
 

@@ -23,7 +23,7 @@ from corpus.errors import BinaryText, UnreadableFile
 from corpus.ingestion.chunkers.sections import Span
 from corpus.ingestion.chunking import NewChunk
 from corpus.ingestion.document_writer import Version
-from corpus.ingestion.normal_form import Outline, normalize_text, pack_runs
+from corpus.ingestion.normal_form import Outline, normalize_text
 from corpus.ingestion.submission import ATTRIBUTE_NAMES, Attributes
 from corpus.times import EARLIEST, LATEST
 
@@ -91,13 +91,6 @@ class OutlineEntry(_Entry):
     labels: tuple[tuple[NonNegativeInt, NonNegativeInt, str], ...] = ()
     scanned: str = ""
 
-    @classmethod
-    def of(cls, outline: Outline) -> "OutlineEntry":
-        headings = tuple((h.start, h.end, h.level, h.text) for h in outline.headings)
-        labels = tuple((label.start, label.end, label.text) for label in outline.labels)
-        scanned = pack_runs(outline.scanned)
-        return cls(headings=headings, pages=outline.pages, labels=labels, scanned=scanned)
-
 
 class DocumentEntry(_Entry):
     """A loaded and chunked file, with the bounds of ``corpus.models.Document``.
@@ -128,7 +121,7 @@ class DocumentEntry(_Entry):
         return cls(
             **{name: getattr(attributes, name) for name in shared},
             text=version.text,
-            outline=OutlineEntry.of(version.outline),
+            outline=OutlineEntry.model_validate(version.outline.to_json(), strict=False),
             content_sha256=version.content_sha256,
             chunks=tuple(
                 ChunkEntry.of(c, ordinal=ordinal) for ordinal, c in enumerate(version.chunks)

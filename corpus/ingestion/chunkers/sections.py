@@ -106,12 +106,7 @@ def attach_headings(
     for start, end in pieces:
         at = bisect_right(sections, start, key=lambda section: section.start) - 1
         above = sections[max(at, 0)]
-        yield Span(start, end, above.path, above.level, page_at(outline, start))
-
-
-def page_at(outline: Outline, start: int) -> int | None:
-    at = bisect_right(outline.pages, start, key=lambda page: page[0])
-    return outline.pages[at - 1][1] if at else None
+        yield Span(start, end, above.path, above.level, outline.page_at(start))
 
 
 def smallest_budget(sections: Iterable[Section], budget: BudgetUnder) -> ChunkBudget:

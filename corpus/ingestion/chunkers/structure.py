@@ -14,7 +14,6 @@ from corpus.ingestion.chunkers.sections import (
     find_units,
     merge_small_sections,
     pack,
-    page_at,
 )
 from corpus.ingestion.normal_form import Outline
 
@@ -35,7 +34,7 @@ def split_structure(text: str, *, outline: Outline, budget: BudgetUnder) -> Iter
         tightest = _smallest_budget(section, scopes, budget)
         for start, end in _split_section(text, section, ends, tightest):
             path, level = path_under(section.path, above.at(start), since=section.start)
-            yield Span(start, end, path, level or section.level, page_at(outline, start))
+            yield Span(start, end, path, level or section.level, outline.page_at(start))
 
 
 def _smallest_budget(section: Section, scopes: Sequence[Scope], budget: BudgetUnder) -> ChunkBudget:

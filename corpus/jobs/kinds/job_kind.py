@@ -102,7 +102,7 @@ def queue_documents(
         total=len(document_ids),
         is_listed=True,
     )
-    items = [JobItem.of_document(document_id, job=job) for document_id in document_ids]
+    items = [JobItem(job=job, key=str(key), document_id=key) for key in document_ids]
     JobItem.objects.bulk_create(items, batch_size=_BATCH_SIZE)
     enqueue_job(job.pk)
     return job

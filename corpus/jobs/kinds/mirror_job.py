@@ -65,7 +65,7 @@ class MirrorKind(JobKind):
             with transaction.atomic():
                 deleted_count, _ = rows.delete()
                 if deleted_count:
-                    item = JobItem.of_file(stale.name, job=job)
+                    item = JobItem(job=job, key=stale.name, path=stale.name)
                     set_result(item, ItemResult(Outcome.REMOVED, str(stale.document_id)))
                     item.save()
                     own = Job.objects.filter(pk=job.pk)
@@ -82,7 +82,7 @@ def _create_items(job: Job, mirror: Mirror, batch: Sequence[ListedEntry]) -> Non
     items, pending = [], []
     for name, listed in by_name.items():
         decision = mirror.decide(listed)
-        item = JobItem.of_file(name, job=job)
+        item = JobItem(job=job, key=name, path=name)
         if not decision.needs_content:
             set_result(item, decision.result)
         items.append(item)
