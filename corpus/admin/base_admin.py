@@ -51,11 +51,6 @@ def link_list(url_name: str, lookup: str, key: object, text: object) -> SafeStri
     return format_html('<a class="{}" href="{}?{}={}">{}</a>', LINK, url, lookup, key, text)
 
 
-def link_citing(lookup: str, key: object) -> SafeString:
-    """Return a link to the answers that cite a document or chunk."""
-    return link_list("qa_answer", lookup, key, "Answers")
-
-
 def counted_deletion(
     rows: Iterable[Any], *, protected: Iterable[Any] = (), **counts: int
 ) -> Deletion:

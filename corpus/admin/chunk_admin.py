@@ -5,7 +5,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from corpus.admin.base_admin import UndeletableAdmin, link, link_citing
+from corpus.admin.base_admin import UndeletableAdmin, link, link_list
 from corpus.models import Chunk, Embedding
 
 
@@ -36,7 +36,7 @@ class ChunkAdmin(UndeletableAdmin):
 
     @admin.display(description="Answers that quote it")
     def answers(self, chunk: Chunk) -> SafeString:
-        return link_citing("citations__chunk__id__exact", chunk.pk)
+        return link_list("qa_answer", "citations__chunk__id__exact", chunk.pk, "Answers")
 
     @admin.display
     def span(self, chunk: Chunk) -> str:

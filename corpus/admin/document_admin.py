@@ -12,7 +12,6 @@ from corpus.admin.base_admin import (
     Deletion,
     ReadOnlyAdmin,
     counted_deletion,
-    link_citing,
     link_list,
     read_tag,
     tag_action_form,
@@ -95,7 +94,7 @@ class DocumentAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Answers that quote it")
     def answers(self, document: Document) -> SafeString:
-        return link_citing("citations__document__id__exact", document.pk)
+        return link_list("qa_answer", "citations__document__id__exact", document.pk, "Answers")
 
     @admin.display
     def text(self, document: Document) -> SafeString:

@@ -147,15 +147,21 @@ def load(submission: Submission) -> tuple[str, Outline, Attributes]:
     return text, outline, replace(attributes, size_bytes=size_bytes)
 
 
-def reingest_document(document: Document) -> StoredDocument:
+def reingest_document(
+    document: Document, *, collection: Collection | None = None
+) -> StoredDocument:
     """Chunk and embed a stored document again, by the current settings of its collection.
+
+    Args:
+        collection: Move it to this collection.
 
     Raises:
         BackendError: The embedder failed; the old chunks stay.
+        DuplicateDocument, NoRoomLeft: As ``move_to_collection``.
     """
     options = IngestOptions(replacing=document, apply_rules=False)
     submission = Submission(document, Attributes.of(document), options)
-    return ingest_submission(submission, collection=document.collection)
+    return ingest_submission(submission, collection=collection or document.collection)
 
 
 def move_to_collection(document: Document, collection: Collection) -> None:
@@ -171,9 +177,8 @@ def move_to_collection(document: Document, collection: Collection) -> None:
     if not document.content_sha256:
         reject_duplicate_uri(collection, document.source_uri)
         Document.objects.filter(pk=document.pk).update(collection=collection)
-        return
-    options = IngestOptions(replacing=document, apply_rules=False)
-    ingest_submission(Submission(document, Attributes.of(document), options), collection=collection)
+    else:
+        reingest_document(document, collection=collection)
 
 
 def _check_length(text: str, minimum: int, maximum: int) -> None:

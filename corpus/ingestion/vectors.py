@@ -39,7 +39,7 @@ def encode(
     *,
     embedder: Embedder,
     batch_size: int | None = None,
-    attempts: int = MAX_ATTEMPTS,
+    attempts: int | None = None,
     leave_out_failed: bool = False,
 ) -> Encoded:
     """Return the vector of each input; reuse stored vectors of the same input.
@@ -47,14 +47,14 @@ def encode(
     Args:
         inputs: Texts to embed, by their SHA-256.
         batch_size: Maximum number of texts of a batch, by default ``BATCH_SIZE``.
-        attempts: Attempts for each batch.
+        attempts: Attempts for each batch, by default ``MAX_ATTEMPTS``.
         leave_out_failed: Skip failed batches; stop after two in a row.
 
     Raises:
         BackendError: The embedder failed, and ``leave_out_failed`` is not set.
     """
 
-    @stamina.retry(on=BackendError, attempts=attempts, wait_initial=0.1)
+    @stamina.retry(on=BackendError, attempts=attempts or MAX_ATTEMPTS, wait_initial=0.1)
     def embed(texts: Sequence[str]) -> NDArray[np.float32]:
         with span(Step.EMBEDDING, batch=len(texts)):
             return embed_passages(texts, embedder=embedder)

@@ -29,6 +29,9 @@ class Invariants:
     quotes: Sequence[Quotes] = ()
 
 
+NO_OTHERS = Invariants()
+
+
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """The progress of a run; everything before it is checked.
@@ -36,10 +39,15 @@ class Checkpoint:
     Attributes:
         collection_id: Collections are checked in the order of their ids.
         after: Last checked document of the collection; after the last, its words are checked too.
+        violation_count: Violations that an interrupted run had found and not repaired.
     """
 
-    collection_id: int
-    after: UUID
+    collection_id: int = 0
+    after: UUID = FIRST
+    violation_count: int = 0
+
+
+START = Checkpoint()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +65,16 @@ class Step:
     violations: Sequence[Violation]
 
 
-class Verification:
-    """Check everything, or one collection.
+def find_violations(invariants: Invariants = NO_OTHERS) -> Iterator[Violation]:
+    """Yield all violations of the corpus, and of the invariants of other apps."""
+    for step in check_in_steps(invariants):
+        yield from step.violations
+
+
+def check_in_steps(
+    invariants: Invariants, *, collection: Collection | None = None, checkpoint: Checkpoint = START
+) -> Iterator[Step]:
+    """Check everything, or one collection; yield each step after it is done.
 
     Each step reads a part of the database in one snapshot, so that concurrent writes do not look
     like violations and writers do not wait.
@@ -67,51 +83,25 @@ class Verification:
         collection: Check only this collection.
         checkpoint: Where to resume.
     """
-
-    def __init__(
-        self,
-        invariants: Invariants,
-        *,
-        collection: Collection | None = None,
-        checkpoint: Checkpoint | None = None,
-    ) -> None:
-        self._invariants = invariants
-        self._collection = collection
-        self._checkpoint = checkpoint or Checkpoint(0, FIRST)
-
-    def run(self) -> Iterator[Violation]:
-        for step in self.steps():
-            yield from step.violations
-
-    def steps(self) -> Iterator[Step]:
-        """Yield each step after it is done."""
-        only = self._collection.pk if self._collection else None
-        rows = Collection.objects.filter(pk__gte=self._checkpoint.collection_id).order_by("pk")
-        for collection_id in [only] if only else list(rows.values_list("pk", flat=True)):
-            yield from self._in_collection(collection_id)
-        for invariant, query in {**TABLES, **self._invariants.tables}.items():
-            yield Step(None, 0, list(find_in_tables({invariant: query}, collection_id=only)))
-        if only is None:
-            yield Step(None, 0, list(find_in_names()))
-            yield Step(None, 0, list(find_in_files()))
-
-    def _in_collection(self, collection_id: int) -> Iterator[Step]:
-        is_begun = self._checkpoint.collection_id == collection_id
-        after = self._checkpoint.after if is_begun else FIRST
-        if after == LAST:
-            return
-        for batch in batches_of(collection_id, after=after):
+    only = collection.pk if collection else None
+    rows = Collection.objects.filter(pk__gte=checkpoint.collection_id).order_by("pk")
+    for collection_id in [only] if only else list(rows.values_list("pk", flat=True)):
+        after = checkpoint.after if checkpoint.collection_id == collection_id else FIRST
+        for batch in batches_of(collection_id, after=after) if after != LAST else ():
+            documents = {"after": batch.after, "up_to": batch.up_to}
+            violations: list[Violation] = []
             with one_snapshot():
-                documents = {"after": batch.after, "up_to": batch.up_to}
-                violations = [
-                    violation
-                    for scan in SCANS
-                    for violation in scan.find(collection=collection_id, **documents)
-                ]
-                violations += find_in_texts(batch, self._invariants.quotes)
+                for scan in SCANS:
+                    violations += scan.find(collection=collection_id, **documents)
+                violations += find_in_texts(batch, invariants.quotes)
             if batch.up_to == LAST:
                 violations += find_in_words(collection_id)
             yield Step(Checkpoint(collection_id, batch.up_to), batch.chunk_count, violations)
+    for invariant, query in {**TABLES, **invariants.tables}.items():
+        yield Step(None, 0, list(find_in_tables({invariant: query}, collection_id=only)))
+    if only is None:
+        yield Step(None, 0, list(find_in_names()))
+        yield Step(None, 0, list(find_in_files()))
 
 
 def find_in_files() -> Iterator[Violation]:

@@ -1,47 +1,34 @@
 """The checkpoint of an interrupted run, in a file of the data folder."""
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
 from django.conf import settings
 
-from corpus.invariants.run_checks import Checkpoint
+from corpus.invariants.run_checks import START, Checkpoint
 from corpus.models import DEFAULT_COLLECTION, Collection
 
 
-@dataclass(frozen=True, slots=True)
-class SavedCheckpoint:
-    """The checkpoint of an interrupted run.
-
-    Attributes:
-        violation_count: Violations that it had found and not repaired.
-    """
-
-    checkpoint: Checkpoint
-    violation_count: int
-
-
-def read_checkpoint(*, collection: Collection | None) -> SavedCheckpoint | None:
-    """Return the checkpoint of this database and selection; None if no run was interrupted."""
+def read_checkpoint(*, collection: Collection | None) -> Checkpoint:
+    """Return the checkpoint of this database and selection; ``START`` without interrupted run."""
     try:
         saved = json.loads(_path().read_text())
         if saved["of"] != _choice(collection):
-            return None
-        checkpoint = Checkpoint(int(saved["collection_id"]), UUID(saved["after"]))
-        return SavedCheckpoint(checkpoint, int(saved["violation_count"]))
+            return START
+        count = int(saved["violation_count"])
+        return Checkpoint(int(saved["collection_id"]), UUID(saved["after"]), count)
     except (FileNotFoundError, ValueError, KeyError, TypeError):
-        return None
+        return START
 
 
-def save_checkpoint(saved: SavedCheckpoint, *, collection: Collection | None) -> None:
+def save_checkpoint(checkpoint: Checkpoint, *, collection: Collection | None) -> None:
     """Write the checkpoint to its file atomically."""
     values = {
         "of": _choice(collection),
-        "collection_id": saved.checkpoint.collection_id,
-        "after": str(saved.checkpoint.after),
-        "violation_count": saved.violation_count,
+        "collection_id": checkpoint.collection_id,
+        "after": str(checkpoint.after),
+        "violation_count": checkpoint.violation_count,
     }
     partial = _path().with_suffix(".partial")
     partial.write_text(json.dumps(values))

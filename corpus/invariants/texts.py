@@ -130,7 +130,7 @@ def _wrong_text(document: _Text) -> Iterator[Violation]:
 
 
 def _wrong_chunks(document: _Text, chunks: Sequence[_Chunk]) -> Iterator[Violation]:
-    """Yield wrong spans, wrong order and text outside of chunks."""
+    """Yield wrong spans, wrong order, wrong derived data, and text outside of chunks."""
     text = document.text
     covered = last = 0
     for chunk in chunks:
@@ -140,27 +140,20 @@ def _wrong_chunks(document: _Text, chunks: Sequence[_Chunk]) -> Iterator[Violati
             yield Violation("a chunk stands before the one it comes after", str(chunk.key))
         elif text[covered : chunk.start].strip():
             yield Violation("text before a chunk is in no chunk", str(chunk.key))
-        for invariant, is_right in _derived_data(chunk, document.title).items():
-            if not is_right:
-                yield Violation(invariant, str(chunk.key))
+        encoded = embedder_input(chunk.text, context=chunk.context)
+        ranked = ranked_text(chunk.text, title=document.title)
+        ngrams = "" if encoded.isascii() else character_ngrams(f"{chunk.context} {chunk.text}")
+        if chunk.chunk_sha256 != _hash(chunk.text):
+            yield Violation("chunk_sha256 of a chunk is wrong", str(chunk.key))
+        if chunk.ngrams != ngrams:
+            yield Violation("ngrams of a chunk are wrong", str(chunk.key))
+        if chunk.embedded not in {None, _hash(encoded)}:
+            yield Violation("a vector is of another text than its chunk's", str(chunk.key))
+        if chunk.ranked not in {None, _hash(ranked)}:
+            yield Violation("token vectors are of another text than their chunk's", str(chunk.key))
         covered, last = max(covered, chunk.end), chunk.start
     if document.status == Document.Status.COMPLETED and text[covered:].strip():
         yield Violation("the end of a document is in no chunk", str(document.key))
-
-
-def _derived_data(chunk: _Chunk, title: str) -> dict[str, bool]:
-    """Return whether data derived from a chunk is right, by invariant."""
-    encoded = embedder_input(chunk.text, context=chunk.context)
-    ranked = ranked_text(chunk.text, title=title)
-    ngrams = "" if encoded.isascii() else character_ngrams(f"{chunk.context} {chunk.text}")
-    return {
-        "chunk_sha256 of a chunk is wrong": chunk.chunk_sha256 == _hash(chunk.text),
-        "ngrams of a chunk are wrong": chunk.ngrams == ngrams,
-        "a vector is of another text than its chunk's": chunk.embedded in {None, _hash(encoded)},
-        "token vectors are of another text than their chunk's": (
-            chunk.ranked in {None, _hash(ranked)}
-        ),
-    }
 
 
 def _hash(text: str) -> str:

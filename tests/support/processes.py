@@ -171,7 +171,7 @@ def run_python(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
 def find_broken(database: str) -> list[str]:
     """Return what breaks a promise in a database, as ``verify`` tells it."""
     with connected_to(name_of(database)):
-        return list(find_violations())
+        return list(map(str, find_violations()))
 
 
 def name_of(database: str) -> str:

@@ -1,17 +1,14 @@
+from dataclasses import replace
 from time import monotonic
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import CollectionNotFound
-from corpus.invariants import Invariants, Step, Verification
+from corpus.invariants import Invariants, Step, check_in_steps
 from corpus.invariants.repair import repair
-from corpus.invariants.saved_checkpoint import (
-    SavedCheckpoint,
-    delete_checkpoint,
-    read_checkpoint,
-    save_checkpoint,
-)
+from corpus.invariants.run_checks import START
+from corpus.invariants.saved_checkpoint import delete_checkpoint, read_checkpoint, save_checkpoint
 from corpus.models import Collection
 from evaluation.invariants import INVARIANTS as OF_EVALUATION
 from qa.invariants import INVARIANTS as OF_ANSWERS
@@ -50,12 +47,11 @@ class Command(BaseCommand):
             collection = Collection.objects.get_named(name) if name else None
         except CollectionNotFound as exc:
             raise CommandError(str(exc), returncode=2) from exc
-        saved = read_checkpoint(collection=collection) if options["resume"] else None
-        checkpoint = saved.checkpoint if saved else None
-        count = saved.violation_count if saved else 0
+        start = read_checkpoint(collection=collection) if options["resume"] else START
+        count = start.violation_count
         repaired_count = chunk_count = 0
         printed_at = monotonic()
-        for step in Verification(INVARIANTS, collection=collection, checkpoint=checkpoint).steps():
+        for step in check_in_steps(INVARIANTS, collection=collection, checkpoint=start):
             for violation in step.violations:
                 self.stdout.write(str(violation))
             self.stdout.flush()
@@ -63,8 +59,8 @@ class Command(BaseCommand):
             if options["repair"]:
                 repaired_count += self._repair(step)
             if step.checkpoint:
-                current = SavedCheckpoint(step.checkpoint, count - repaired_count)
-                save_checkpoint(current, collection=collection)
+                checkpoint = replace(step.checkpoint, violation_count=count - repaired_count)
+                save_checkpoint(checkpoint, collection=collection)
             chunk_count += step.chunk_count
             if monotonic() - printed_at > PROGRESS_S:
                 printed_at = monotonic()

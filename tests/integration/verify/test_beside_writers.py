@@ -10,7 +10,7 @@ from django.db import connection
 from corpus.access.principal import bind_principal
 from corpus.catalogue import delete_document
 from corpus.ingestion.submission import Attributes
-from corpus.invariants import Invariants, Quotes, Verification
+from corpus.invariants import Invariants, Quotes, find_violations
 from corpus.models import DEFAULT_COLLECTION, Collection, Document
 from pkb.management.commands.verify import INVARIANTS
 from tests.support.documents import BAKERY, LIGHTHOUSE, ingest_text, long_text
@@ -75,7 +75,7 @@ class ReplacedMeanwhile(list[Quotes]):
 
 def test_nothing_looks_broken_while_documents_come_and_go(installation: None) -> None:
     with coming_and_going() as came:
-        found = [each for _ in range(RUNS) for each in Verification(INVARIANTS).run()]
+        found = [each for _ in range(RUNS) for each in find_violations(INVARIANTS)]
     assert found == []
     assert came
 
@@ -83,6 +83,6 @@ def test_nothing_looks_broken_while_documents_come_and_go(installation: None) ->
 def test_a_version_that_comes_between_two_looks_is_not_seen(installation: None) -> None:
     store(VERSIONS[0])
     invariants = Invariants(INVARIANTS.tables, ReplacedMeanwhile([SPANS]))
-    assert list(Verification(invariants).run()) == []
+    assert list(find_violations(invariants)) == []
     assert Document.objects.get(source_uri="file:///moving").content.text == VERSIONS[1]
     delete()

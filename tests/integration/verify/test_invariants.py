@@ -2,7 +2,7 @@
 
 import pytest
 
-from corpus.invariants import Verification
+from corpus.invariants import find_violations
 from corpus.invariants.batches import SCANS
 from corpus.invariants.table_checks import TABLES
 from pkb.management.commands.verify import INVARIANTS
@@ -11,7 +11,7 @@ from tests.integration.verify.broken import BROKEN
 
 
 def broken_invariants() -> set[str]:
-    return {violation.invariant for violation in Verification(INVARIANTS).run()}
+    return {violation.invariant for violation in find_violations(INVARIANTS)}
 
 
 def test_nothing_is_broken_before(stored: None) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from corpus.invariants import Verification
+from corpus.invariants import find_violations
 from corpus.invariants.repair import REPAIRS, repair
 from corpus.jobs.run import run_jobs_now
 from corpus.models import Chunk, Document, DocumentContent, Embedding, Job
@@ -20,9 +20,9 @@ REPAIRED = REPAIRS.keys() - {"a vector has not the dimension of its collection"}
 def test_what_the_texts_tell_is_repaired(invariant: str, stored: None) -> None:
     case = BROKEN[invariant]
     alter(case if isinstance(case, str) else case[0])
-    ended = list(repair(list(Verification(INVARIANTS).run())))
+    ended = list(repair(list(find_violations(INVARIANTS))))
     assert [each for each in ended if each.done is None] == []
-    assert list(Verification(INVARIANTS).run()) == []
+    assert list(find_violations(INVARIANTS)) == []
 
 
 def test_chunks_that_are_right_keep_their_ids_and_vectors(stored: None) -> None:
