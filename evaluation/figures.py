@@ -49,7 +49,6 @@ class Measure:
         return np.array(values, np.float64).reshape(len(ids), len(self.columns))
 
     def compute(self, observations: Mapping[str, Observation]) -> Figure:
-        """Return the figure with its interval."""
         rows = self.rows(observations, list(observations))
         value = self.statistic(rows)
         bearing = int((rows[:, -1] > 0).sum())

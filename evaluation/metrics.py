@@ -193,9 +193,9 @@ def expected_calibration_error(confidence: Array, right: Array) -> float:
     """
     if not len(confidence):
         return float("nan")
-    places = np.minimum((confidence * BIN_COUNT).astype(int), BIN_COUNT - 1)
-    gaps = np.bincount(places, weights=confidence - right, minlength=BIN_COUNT)
-    return float(np.abs(gaps).sum() / len(confidence))
+    bins = reliability_bins(confidence, right)
+    gaps = [each.count * abs(each.mean_confidence - each.right_share) for each in bins]
+    return sum(gaps) / len(confidence)
 
 
 def auroc(score: Array, positive: Array) -> float:

@@ -111,8 +111,10 @@ def adopt_feedback(collection: Collection) -> int:
     The marked passage is the gold answer, else the first quote. For a disliked answer the right one
     is unknown.
     """
-    liked = Feedback.objects.accepted().filter(answer__collection=collection, rating="up")
-    marked = list(liked.filter(document__isnull=False))
+    liked = Feedback.objects.filter(
+        answer__collection=collection, rating="up", review=Feedback.Review.ACCEPTED
+    )
+    marked = list(liked.filter(document__isnull=False).select_related("answer"))
     places = [_span_of(each) for each in marked]
     questions = []
     for at, text in read_slices(places).items():  # of passages that are unchanged

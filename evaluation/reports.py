@@ -210,7 +210,6 @@ class KeptResult:
 
 
 def results_folder(dataset: str) -> Path:
-    """Return the folder of a data set's latest result."""
     return Path(settings.PKB_EVALUATIONS_DIR) / dataset
 
 
@@ -226,18 +225,8 @@ def latest_results() -> list[KeptResult]:
     return sorted(results, key=lambda kept: kept.result.created_at, reverse=True)
 
 
-def keep_result(result: Result) -> Path:
-    """Store a result as the latest of its data set, with page and plots; return the folder.
-
-    Each file is replaced atomically.
-    """
-    folder = results_folder(result.dataset)
-    write_report(result, folder)
-    return folder
-
-
 def write_report(result: Result, folder: Path) -> None:
-    """Write ``result.json``, ``report.html`` and the PNG files into a folder."""
+    """Write ``result.json``, ``report.html`` and the PNG files; replace each file atomically."""
     plots = draw_plots(result)
     images = {
         name.removesuffix(".png").replace("_", " "): b64encode(image).decode()

@@ -125,6 +125,3 @@ class Result:
         notes = tuple(stored.get("notes", ()))
         parsed = {"figures": figures, "thresholds": thresholds, "notes": notes}
         return cls(**{**stored, **parsed})
-
-    def figure(self, name: str) -> Figure | None:
-        return next((figure for figure in self.figures if figure.name == name), None)

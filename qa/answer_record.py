@@ -152,7 +152,6 @@ class AnswerRecord:
 
 
 def new_answer_record(answered: AnsweredQuestion) -> AnswerRecord:
-    """Return the record of an answer that has just been made."""
     answer = answered.answer
     short_start, short_end = answer.short or (None, None)
     return _record_of(
@@ -183,7 +182,6 @@ def _record_of(answer: Answer | models.Answer, **fields: Any) -> AnswerRecord:
 
 
 def cited_quote(citation: Citation) -> QuoteRecord:
-    """Return the record of a new citation."""
     start, end = citation.context
     return _new_quote(
         citation,
@@ -196,7 +194,6 @@ def cited_quote(citation: Citation) -> QuoteRecord:
 
 
 def close_quote(close: ClosePassage) -> QuoteRecord:
-    """Return the record of a passage that is shown beside an answer."""
     start = close.unit_start if close.unit_text else close.start_char
     return _new_quote(close, around=Excerpt(close.shown_text, start))
 

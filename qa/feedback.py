@@ -60,5 +60,5 @@ def _find_version(answer: models.Answer, marked: MarkedSpan) -> str | None:
 
 def review_feedback(ids: Iterable[UUID], review: Feedback.Review) -> int:
     """Accept waiting feedback for the evaluation, or dismiss it; return the number reviewed."""
-    waiting = Feedback.objects.to_review().select_related(None).filter(pk__in=list(ids))
-    return waiting.order_by().update(review=review, reviewed_at=timezone.now())
+    waiting = Feedback.objects.to_review().filter(pk__in=list(ids))
+    return waiting.update(review=review, reviewed_at=timezone.now())

@@ -75,7 +75,7 @@ class Answer(OwnedModel):
         null=True, blank=True, help_text="what a language model wrote, and what became of it"
     )
     steps = models.JSONField(default=list, help_text="time, ids and scores of each node")
-    # Spans without text: qa.conversations reads it from the documents.
+    # Spans without text: qa.answer_record reads it from the documents.
     closest = models.JSONField(default=list, blank=True, help_text="spans that come nearest")
     disagreement = models.JSONField(default=list, blank=True, help_text="spans that say otherwise")
     unanswered = models.JSONField(
@@ -342,16 +342,7 @@ class ChatEvent(models.Model):
 
 class FeedbackQuerySet(models.QuerySet["Feedback"]):
     def to_review(self) -> Self:
-        """Keep unreviewed feedback, oldest first, with its answer."""
-        return (
-            self.filter(review="waiting")
-            .select_related("answer__collection")
-            .order_by("created_at", "pk")
-        )
-
-    def accepted(self) -> Self:
-        """Keep accepted feedback, with its answer."""
-        return self.filter(review="accepted").select_related("answer__collection")
+        return self.filter(review="waiting")
 
 
 class Feedback(models.Model):

@@ -87,7 +87,6 @@ def _reset_sessions(answers: Sequence[UUID]) -> None:
 
 
 def reset_completed_question(message: Message) -> None:
-    """Reset the question of a message to how it was asked."""
     if message.searched == message.answer.question:
         return
     Message.objects.filter(pk=message.pk).update(searched=message.answer.question)

@@ -1,4 +1,4 @@
-"""Ask within a conversation: complete the question from its history, and store the exchange."""
+"""Conversations: ask within one; find, rename and delete saved ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +10,14 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from corpus.access.principal import current_restricted_key_id, current_user_id
+from corpus.access.principal import (
+    SYSTEM,
+    acting_as,
+    current_restricted_key_id,
+    current_user_id,
+)
 from corpus.embedders.tokens import count_cl100k_tokens
+from corpus.errors import SessionNotFound
 from qa.answer_question import answer_question
 from qa.context import QAContext
 from qa.models import Answer, Message, Session
@@ -137,3 +143,43 @@ def _store_exchange(session: Session, answered: AnsweredQuestion) -> None:
 
 def _touch(session: Session) -> None:
     Session.objects.filter(pk=session.pk).update(last_used_at=timezone.now())
+
+
+def find_session(session_id: UUID) -> Session:
+    """Return a saved conversation with its first question and question count.
+
+    Raises:
+        SessionNotFound: There is no such saved conversation.
+    """
+    session = Session.objects.listed().filter(pk=session_id).first()
+    if session is None:
+        raise SessionNotFound(f"There is no chat {session_id}.")
+    return session
+
+
+def rename_session(session_id: UUID, name: str) -> Session:
+    """Rename a conversation; an empty name shows its first question instead.
+
+    Raises:
+        SessionNotFound: There is no such saved conversation.
+    """
+    find_session(session_id)
+    Session.objects.filter(pk=session_id).update(name=name)
+    return find_session(session_id)
+
+
+@transaction.atomic
+def delete_session(session_id: UUID) -> None:
+    """Delete a conversation with its answers, citations, feedback and events.
+
+    Raises:
+        SessionNotFound: There is no such saved conversation.
+    """
+    # Locked: a running answer is added before, or finds it deleted.
+    session = Session.objects.filter(pk=session_id, is_kept=True).select_for_update().first()
+    if session is None:
+        raise SessionNotFound(f"There is no chat {session_id}.")
+    # Also answers from collections that the user can no longer read.
+    with acting_as(SYSTEM):
+        Answer.objects.filter(message__session=session).delete()
+        session.delete()

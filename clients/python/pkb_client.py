@@ -316,7 +316,6 @@ class Client:
         return self._send(self._http.build_request(method, path, **request))
 
     def _send(self, request: httpx.Request, *, stream: bool = False) -> httpx.Response:
-        """Send a request, with retries."""
         for attempt in range(1, self._max_attempts + 1):
             is_last = attempt == self._max_attempts
             try:

@@ -174,13 +174,11 @@ class LMAnswerer:
         raise failure
 
     def with_program(self, program: AnswerProgram) -> "LMAnswerer":
-        """Return an answerer with the same model and this program."""
         other = copy(self)
         other._program = program
         return other
 
     def with_key(self, api_key: str) -> "LMAnswerer":
-        """Return an answerer with the same model and this key."""
         keyed = copy(self)
         keyed._engine = self._engine.with_key(api_key)
         return keyed

@@ -100,7 +100,6 @@ class NumberedPassages:
         return tuple(self.quotes)
 
     def first(self, count: int) -> "NumberedPassages":
-        """Return the first ``count`` passages."""
         quotes = {k: q for k, q in self.quotes.items() if int(k[1:].partition(".")[0]) <= count}
         return NumberedPassages(self.texts[:count], quotes)
 

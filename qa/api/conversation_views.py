@@ -17,8 +17,8 @@ from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import Errors, SessionNotFound
 from qa import models
 from qa.answer_record import StoredAnswerShown, stored_answer_records
-from qa.conversations import delete_session, find_session, rename_session
 from qa.models import Session
+from qa.sessions import delete_session, find_session, rename_session
 
 MAX_NAME_CHARS = 200
 

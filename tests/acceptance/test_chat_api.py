@@ -18,8 +18,8 @@ from accounts.models import Event
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.models import Collection, Grant
 from qa.answer_question import record_answer
-from qa.conversations import delete_session
 from qa.models import Answer, ChatEvent, ChatStream, Session
+from qa.sessions import delete_session
 from tests.support.chat_server import (
     Behaviour,
     Call,

@@ -18,13 +18,12 @@ from corpus.models import Chunk, Collection
 from qa import models
 from qa.answer_question import record_answer
 from qa.context import build_context
-from qa.conversations import delete_session
 from qa.intent import IntentKind
 from qa.models import ChatStream, Feedback, Message, Session
 from qa.notices import NOTHING_NEAR, UNSURE
 from qa.retention import purge
 from qa.search.hybrid import passage_of
-from qa.sessions import ask_in_session, open_session
+from qa.sessions import ask_in_session, delete_session, open_session
 from qa.types import Answer, ClosePassage
 from tests.support.client import Api
 from tests.support.database import places_of

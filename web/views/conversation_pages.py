@@ -14,8 +14,8 @@ from corpus.endpoints import Endpoint, endpoint
 from qa import models
 from qa.answer_record import find_answer_record, stored_answer_records
 from qa.api.conversation_views import WholeSessionShown
-from qa.conversations import delete_session, find_session, rename_session
 from qa.models import Session
+from qa.sessions import delete_session, find_session, rename_session
 from web.answer_presenter import Turn, read_turns
 from web.forms import ChatsFilter, ExportForm, NameForm
 from web.markdown_export import answer_as_markdown, conversation_as_markdown

@@ -23,7 +23,7 @@ from evaluation.evaluate import (
 )
 from evaluation.management.evaluation_command import EvaluationCommand
 from evaluation.questions import read_accepted
-from evaluation.reports import keep_result, print_differences, print_result, write_report
+from evaluation.reports import print_differences, print_result, results_folder, write_report
 from evaluation.results import MODES, Result
 from pkb.product_settings import settings_with
 
@@ -105,7 +105,7 @@ class Command(EvaluationCommand):
         if others:
             self._show_comparison(result, evaluate({**changes, **others}, second), options)
         else:
-            keep_result(result)
+            write_report(result, results_folder(result.dataset))
             self._show(result, options)
         if path := options["write_baseline"]:
             previous = _read_baseline(path) if path.is_file() else None

@@ -128,7 +128,6 @@ class Completion(ReplyFormat):
 
 
 def part_deltas(reply: AnnotatedReply) -> Iterator[dict[str, Any]]:
-    """Yield the delta of each part of the reply."""
     for part in reply.parts:
         delta: dict[str, Any] = {"content": part.text}
         if part.citation:
