@@ -16,7 +16,7 @@ from django.db import connection
 from django.http import StreamingHttpResponse
 from rest_framework.utils.encoders import JSONEncoder
 
-from qa.api.chat_events import Ask, Event, EventStreamWriter, Read, write_answer_events
+from qa.api.chat_events import Event, EventStreamWriter, Read
 from qa.models import RESUME_TIME, ChatStream
 
 log = structlog.get_logger(__name__)
@@ -47,7 +47,7 @@ def render_event(body: Any, *, kind: str = "", number: int = 0) -> bytes:
 
 
 async def stream_answer(
-    ask: Ask, stream: ChatStream, *, includes_steps: bool
+    answer: Callable[[EventStreamWriter], None], stream: ChatStream, *, includes_steps: bool
 ) -> AsyncGenerator[bytes, None]:
     """Yield the events of an answer as they come; stop the work if the client disconnects.
 
@@ -55,7 +55,7 @@ async def stream_answer(
     without a thread, while their clients receive heartbeats.
 
     Args:
-        ask: Answers within the stream's session, as the principal that it is bound to.
+        answer: Answers with ``write_answer_events``, as the principal that it is bound to.
     """
     loop = asyncio.get_running_loop()
     events: asyncio.Queue[Event | None] = asyncio.Queue()
@@ -66,7 +66,7 @@ async def stream_answer(
         is_cancelled=is_cancelled.is_set,
         includes_steps=includes_steps,
     )
-    work = partial(_close_connection_after, partial(write_answer_events, ask, writer))
+    work = partial(_close_connection_after, partial(answer, writer))
     threads = _thread_pool(settings.PKB_ANSWER_CONCURRENCY)
     future = loop.run_in_executor(threads, copy_context().run, work)
     future.add_done_callback(partial(_end, events))

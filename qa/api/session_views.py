@@ -29,7 +29,7 @@ from corpus.errors import ChatNotFound, CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.tags import normalize_tags
 from qa.answer_record import AnswerShown, new_answer_record
-from qa.api.chat_events import read_events
+from qa.api.chat_events import read_events, write_answer_events
 from qa.api.chat_stream import EVENT_STREAM, replay_answer, respond_with_events, stream_answer
 from qa.concurrency import Listener, opening_slot
 from qa.context import build_context
@@ -274,5 +274,6 @@ def _stream(fields: dict[str, Any], *, route: str) -> StreamingHttpResponse:
         )
 
     includes_steps = fields.get("steps", False)
-    events = stream_answer(bind_principal(ask), stream, includes_steps=includes_steps)
+    answer = bind_principal(partial(write_answer_events, ask))
+    events = stream_answer(answer, stream, includes_steps=includes_steps)
     return respond_with_events(events, Location=f"/chat/{stream.pk}")

@@ -53,7 +53,7 @@ class TokenUsage(serializers.Serializer[Any]):
 
 
 class FileCitation(CitedSpanShown):
-    filename = serializers.CharField()
+    filename = serializers.CharField(source="quote.name")
 
 
 class Annotation(serializers.Serializer[Any]):
@@ -136,8 +136,7 @@ def part_deltas(reply: AnnotatedReply) -> Iterator[dict[str, Any]]:
 
 
 def _annotation_body(citation: CitedSpan) -> dict[str, Any]:
-    file_citation = {"filename": citation.quote.name, **citation.to_json()}
-    return {"type": "file_citation", "file_citation": file_citation}
+    return {"type": "file_citation", "file_citation": FileCitation(citation).data}
 
 
 def _usage(reply: AnnotatedReply) -> dict[str, int]:

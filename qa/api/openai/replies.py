@@ -42,12 +42,12 @@ EVENTS = {(200, EVENT_STREAM): EVENT}
 class CitedSpanShown(serializers.Serializer[Any]):
     """A span of a reply's text that a quote supports."""
 
-    file_id = serializers.UUIDField(help_text="the document's id")
-    quote = serializers.CharField(help_text="exact quote from the document")
+    file_id = serializers.UUIDField(source="quote.document_id", help_text="the document's id")
+    quote = serializers.CharField(source="quote.quote", help_text="exact quote from the document")
     start_index = serializers.IntegerField(
-        help_text="start of the supported or quoted part in the text"
+        source="start", help_text="start of the supported or quoted part in the text"
     )
-    end_index = serializers.IntegerField()
+    end_index = serializers.IntegerField(source="end")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +57,6 @@ class CitedSpan:
     quote: QuoteRecord
     start: int
     end: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields of ``CitedSpanShown``."""
-        return {
-            "file_id": self.quote.document_id,
-            "quote": self.quote.quote,
-            "start_index": self.start,
-            "end_index": self.end,
-        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -275,7 +275,7 @@ def _output_text(reply: AnnotatedReply) -> dict[str, Any]:
 
 def _annotation_body(citation: CitedSpan) -> dict[str, Any]:
     """Cite a web page by its URL, and any other document by its id."""
-    quote, span = citation.quote, citation.to_json()
+    quote, span = citation.quote, CitedSpanShown(citation).data
     if quote.source_uri.startswith(("https://", "http://")):
         return {"type": "url_citation", "url": quote.source_uri, "title": quote.name, **span}
     return {"type": "file_citation", "filename": quote.name, "index": citation.end, **span}
