@@ -10,7 +10,7 @@ from django.conf import settings
 
 from corpus.chunk_settings import ChunkSettings
 from corpus.embedders import get_embedder
-from corpus.errors import EmptyDocument, TextTooLong, TextTooShort
+from corpus.errors import Conflict, EmptyDocument, TextTooLong, TextTooShort
 from corpus.ingestion.chunking import NewChunk, cut_chunks
 from corpus.ingestion.document_writer import (
     DocumentWriter,
@@ -111,6 +111,8 @@ def load(submission: Submission) -> tuple[str, Outline, Attributes]:
     """
     content, attributes, options = submission.content, submission.attributes, submission.options
     if isinstance(content, Document):
+        if not content.content_sha256:
+            raise Conflict("The document was never read. Upload it again.")
         text, outline = content.content.text, Outline.from_json(content.content.outline)
     elif isinstance(content, str):
         # Before any work: the text may be as long as a request body.
@@ -157,6 +159,7 @@ def reingest_document(
 
     Raises:
         BackendError: The embedder failed; the old chunks stay.
+        Conflict: The document has no text.
         DuplicateDocument, NoRoomLeft: As ``move_to_collection``.
     """
     options = IngestOptions(replacing=document, apply_rules=False)

@@ -74,6 +74,10 @@ def test_the_action_cuts_and_embeds_again(
     page = admin_client.post(url, chosen, follow=True)
     assert "1 documents were re-chunked and re-embedded." in page.content.decode()
     assert Document.objects.get().chunk_count > stored.chunk_count
+    Document.objects.update(status="failed", content_sha256="")
+    page = admin_client.post(url, chosen, follow=True)
+    assert "The document was never read. Upload it again." in page.content.decode()
+    assert "0 documents were re-chunked and re-embedded." in page.content.decode()
 
 
 def test_the_admin_is_for_staff_only(client: Client) -> None:

@@ -71,8 +71,6 @@ def _apply(document: Document, arguments: Mapping[str, Any]) -> Outcome:
             move_to_collection(document, target)
             return Outcome.MOVED
         case Act.REEMBED:
-            if not document.content_sha256:
-                raise Conflict("The document was never read. Upload it again.")
             reingest_document(document)
             return Outcome.EMBEDDED
         case Act.DELETE:
