@@ -38,7 +38,7 @@ class RuleAdmin(ModelAdmin):
     """Rules of ``PKB_RULES`` are read-only here, and changed in its file."""
 
     form = RuleForm
-    list_display = ["name", "path", "titled", "saying", "sender", "gives", "collection", "is_set"]
+    list_display = ["name", "path", "title", "words", "sender", "tags", "collection", "is_set"]
     list_filter = ["is_set"]
     search_fields = ["name", "path", "sender"]
     actions = ["try_them", "apply_them"]
@@ -52,18 +52,6 @@ class RuleAdmin(ModelAdmin):
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         deleted, counts, needed, protected = super().get_deleted_objects(objs, request)
         return deleted, counts, needed, [*protected, *(str(rule) for rule in objs if rule.is_set)]
-
-    @admin.display(description="title")
-    def titled(self, rule: Rule) -> str:
-        return ", ".join(rule.title)
-
-    @admin.display(description="words")
-    def saying(self, rule: Rule) -> str:
-        return ", ".join(rule.words)
-
-    @admin.display(description="tags")
-    def gives(self, rule: Rule) -> str:
-        return ", ".join(rule.tags)
 
     @admin.action(description="Preview: count the documents each would change")
     def try_them(self, request: HttpRequest, rules: QuerySet[Rule]) -> None:

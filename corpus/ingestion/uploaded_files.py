@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from hashlib import sha256
-from itertools import chain
 from pathlib import Path
 from time import time
 
@@ -165,18 +164,13 @@ def find_orphaned_uploads() -> Iterator[Path]:
 
 def find_lost_uploads() -> Iterator[str]:
     """Yield the ids of documents whose uploaded file is missing."""
-    uploaded = Document.objects.exclude(kept_file="").values_list("pk", "kept_file")
-    below = Document.objects.stored().filter(file_path__startswith=f"{uploads_folder()}/")
-    paths = chain(
-        ((key, path_of(name), Q(kept_file=name)) for key, name in uploaded.iterator()),
-        (
-            (key, Path(path), Q(file_path=path))
-            for key, path in below.values_list("pk", "file_path").iterator()
-        ),
-    )
-    for key, path, is_current in paths:
+    uploaded = ~Q(kept_file="") | Q(file_path__startswith=f"{uploads_folder()}/")
+    rows = Document.objects.stored().filter(uploaded)
+    for key, kept_file, file_path in rows.values_list("pk", "kept_file", "file_path").iterator():
+        path = path_of(kept_file) if kept_file else Path(file_path)
         # The document may have been deleted or replaced, with its file, since it was read.
-        if not path.is_file() and Document.objects.filter(is_current, pk=key).exists():
+        same = Document.objects.filter(pk=key, kept_file=kept_file, file_path=file_path)
+        if not path.is_file() and same.exists():
             yield str(key)
 
 

@@ -30,11 +30,6 @@ SELECT collection_id, tag_id, coalesce(actual.documents, 0) - coalesce(counted.d
  WHERE coalesce(actual.documents, 0) <> coalesce(counted.documents, 0)
     OR coalesce(actual.chunks, 0) <> coalesce(counted.chunks, 0)
 """  # noqa: S608
-COUNTS = {
-    "the count of documents is wrong": f"""
-        SELECT collection_id || ' ' || tag_id, collection_id
-          FROM ({DOCUMENT_DIFFERENCES}) differing(collection_id, tag_id, documents, chunks)""",  # noqa: S608
-}
 # Compare the sums of the words' hashes, with a random seed: equal sums mean equal counts, except in
 # one case of 2**64. This takes a third of the time of counting each word.
 _AGREE = """

@@ -303,89 +303,47 @@ def _find(model: type[Model], field: str = "pk") -> Callable[[str], Any]:
 
 _document, _collection = _find(Document), _find(Collection)
 _document_of_chunk = _find(Chunk, "document")
+_RECHUNK = _Repair(rechunk_document, _document)
+_RECHUNK_OF_CHUNK = _Repair(rechunk_document, _document_of_chunk)
+_COUNT = _Repair(count_document, _document)
+_REEMBED_OF_VECTOR = _Repair(reembed_document, _find(Embedding, "chunk__document"))
+_REEMBED_OF_CHUNK = _Repair(reembed_document, _document_of_chunk)
+_DROP_TOKEN_VECTORS = _Repair(drop_token_vectors, str)
+_RETAG = _Repair(retag_document, _document_of_chunk)
+_COUNT_WORDS_OF_KEY = _Repair(count_words, lambda key: int(key.split(" ", 1)[0]))
+_DROP_VERSIONS = _Repair(partial(_drop_orphans, "corpus_collectionchange"), str)
+_DROP_COUNTS = _Repair(partial(_drop_orphans, "corpus_termcount"), str)
+_COMPLETE = _Repair(complete_document, _document)
 # In this order: chunks before the rows that depend on them.
 REPAIRS: Mapping[str, _Repair] = {
-    invariant: repair
-    for repair, invariants in (
-        (
-            _Repair(rechunk_document, _document),
-            (
-                "a completed document has no chunk",
-                "ordinals of a document are not 0, 1, 2, ...",
-                "the end of a document is in no chunk",
-            ),
-        ),
-        (
-            _Repair(rechunk_document, _document_of_chunk),
-            (
-                "a chunk is in another collection than its document",
-                "the language of a chunk is not its collection's",
-                "a chunk is not the span it names",
-                "a chunk stands before the one it comes after",
-                "text before a chunk is in no chunk",
-                "chunk_sha256 of a chunk is wrong",
-                "ngrams of a chunk are wrong",
-            ),
-        ),
-        (
-            _Repair(count_document, _document),
-            (
-                "chunk_count of a document is wrong",
-                "char_count or word_count of a document is wrong",
-            ),
-        ),
-        (
-            _Repair(reembed_document, _find(Embedding, "chunk__document")),
-            (
-                "a vector is in another collection than its chunk",
-                "a vector has not the dimension of its collection",
-                "a vector is not of length 1",
-            ),
-        ),
-        (
-            _Repair(reembed_document, _document_of_chunk),
-            (
-                "a vector is of another text than its chunk's",
-                "a chunk of a completed document has no vector of its collection's model",
-            ),
-        ),
-        (
-            _Repair(drop_token_vectors, str),
-            (
-                "token vectors are of another text than their chunk's",
-                "token vectors have not the length of their tokens",
-            ),
-        ),
-        (
-            _Repair(retag_document, _document_of_chunk),
-            (
-                "a chunk lacks a tag of its document",
-                "a chunk has a tag that its document lacks",
-            ),
-        ),
-        (
-            _Repair(count_words, lambda key: int(key.split(" ", 1)[0])),
-            ("the count of a word is wrong", "a word of no chunk is kept"),
-        ),
-        (_Repair(count_documents, lambda _: ()), ("the count of documents is wrong",)),
-        (
-            _Repair(index_vectors, _collection),
-            ("a collection has no index for its model's vectors",),
-        ),
-        (_Repair(create_version, _collection), ("a collection has no version",)),
-        (
-            _Repair(partial(_drop_orphans, "corpus_collectionchange"), str),
-            ("a version is of a collection that is gone",),
-        ),
-        (
-            _Repair(partial(_drop_orphans, "corpus_termcount"), str),
-            ("words are counted of a collection that is gone",),
-        ),
-        (
-            _Repair(complete_document, _document),
-            ("a document is pending or processing and no unfinished job has it",),
-        ),
-        (_Repair(count_items, str), ("the counts of a job are not those of its items",)),
-    )
-    for invariant in invariants
+    "a completed document has no chunk": _RECHUNK,
+    "ordinals of a document are not 0, 1, 2, ...": _RECHUNK,
+    "the end of a document is in no chunk": _RECHUNK,
+    "a chunk is in another collection than its document": _RECHUNK_OF_CHUNK,
+    "the language of a chunk is not its collection's": _RECHUNK_OF_CHUNK,
+    "a chunk is not the span it names": _RECHUNK_OF_CHUNK,
+    "a chunk stands before the one it comes after": _RECHUNK_OF_CHUNK,
+    "text before a chunk is in no chunk": _RECHUNK_OF_CHUNK,
+    "chunk_sha256 of a chunk is wrong": _RECHUNK_OF_CHUNK,
+    "ngrams of a chunk are wrong": _RECHUNK_OF_CHUNK,
+    "chunk_count of a document is wrong": _COUNT,
+    "char_count or word_count of a document is wrong": _COUNT,
+    "a vector is in another collection than its chunk": _REEMBED_OF_VECTOR,
+    "a vector has not the dimension of its collection": _REEMBED_OF_VECTOR,
+    "a vector is not of length 1": _REEMBED_OF_VECTOR,
+    "a vector is of another text than its chunk's": _REEMBED_OF_CHUNK,
+    "a chunk of a completed document has no vector of its collection's model": _REEMBED_OF_CHUNK,
+    "token vectors are of another text than their chunk's": _DROP_TOKEN_VECTORS,
+    "token vectors have not the length of their tokens": _DROP_TOKEN_VECTORS,
+    "a chunk lacks a tag of its document": _RETAG,
+    "a chunk has a tag that its document lacks": _RETAG,
+    "the count of a word is wrong": _COUNT_WORDS_OF_KEY,
+    "a word of no chunk is kept": _COUNT_WORDS_OF_KEY,
+    "the count of documents is wrong": _Repair(count_documents, lambda _: ()),
+    "a collection has no index for its model's vectors": _Repair(index_vectors, _collection),
+    "a collection has no version": _Repair(create_version, _collection),
+    "a version is of a collection that is gone": _DROP_VERSIONS,
+    "words are counted of a collection that is gone": _DROP_COUNTS,
+    "a document is pending or processing and no unfinished job has it": _COMPLETE,
+    "the counts of a job are not those of its items": _Repair(count_items, str),
 }

@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 
 from corpus.erasure.shingles import HASH_BYTES, MAX_HASHES, WIDTH
-from corpus.invariants.count_checks import COUNTS
+from corpus.invariants.count_checks import DOCUMENT_DIFFERENCES
 from corpus.models import DEFAULT_COLLECTION
 from corpus.times import EARLIEST, LATEST
 
-DOCUMENTS: Mapping[str, str] = {
+# Each row of a statement is a key and the id of its collection, or NULL.
+TABLES: Mapping[str, str] = {
+    # Documents.
     "a time of a document cannot be read again": f"""
         SELECT id, collection_id FROM corpus_document
          WHERE NOT (user_created_at BETWEEN '{EARLIEST}' AND '{LATEST}')
@@ -31,8 +33,7 @@ DOCUMENTS: Mapping[str, str] = {
         SELECT t.chunk_id, c.collection_id FROM corpus_tokenvectors t JOIN usual USING (model)
           JOIN corpus_chunk c ON c.id = t.chunk_id
          WHERE octet_length(t.packed) <> t.token_count * usual.bytes""",
-}
-COLLECTIONS: Mapping[str, str] = {
+    # Collections.
     "a collection that always exists is gone": f"""
         SELECT '{DEFAULT_COLLECTION}', NULL::bigint
          WHERE NOT EXISTS (SELECT FROM corpus_collection
@@ -69,8 +70,10 @@ COLLECTIONS: Mapping[str, str] = {
         SELECT m.id, m.collection_id FROM corpus_collectionmap m
          WHERE NOT m.variance_share BETWEEN 0 AND 1 OR jsonb_path_exists(m.points,
                '$[*] ? (!(@.x >= 0 && @.x <= 1 && @.y >= 0 && @.y <= 1))')""",
-}
-JOBS: Mapping[str, str] = {
+    "the count of documents is wrong": f"""
+        SELECT collection_id || ' ' || tag_id, collection_id
+          FROM ({DOCUMENT_DIFFERENCES}) differing(collection_id, tag_id, documents, chunks)""",  # noqa: S608
+    # Jobs.
     "a finished job has items that did not end": """
         SELECT j.id, j.collection_id FROM corpus_job j WHERE j.status IN ('succeeded', 'failed')
            AND EXISTS (SELECT FROM corpus_jobitem i WHERE i.job_id = j.id AND i.status = 'pending')
@@ -96,8 +99,7 @@ JOBS: Mapping[str, str] = {
             OR octet_length(hashes) > {HASH_BYTES * MAX_HASHES} OR width > {WIDTH}
             OR (width = 0) <> (octet_length(hashes) = 0)
             OR content_sha256 !~ '^[0-9a-f]{{64}}$'""",  # noqa: S608
-}
-MIRRORED: Mapping[str, str] = {
+    # Websites and folders.
     "a site is refreshed by itself and has no time for it, or the other way": """
         SELECT id, collection_id FROM corpus_site WHERE (every_hours IS NULL) <> (due_at IS NULL)
     """,
@@ -114,9 +116,7 @@ MIRRORED: Mapping[str, str] = {
     "the job of a watched folder is of another collection": """
         SELECT w.id, w.collection_id FROM corpus_watchedfolder w
           JOIN corpus_job j ON j.id = w.job_id WHERE j.collection_id <> w.collection_id""",
-}
-# Without them, the next write breaks data, and no other check notices before.
-SCHEMA: Mapping[str, str] = {
+    # Without these parts of the schema, the next write breaks data, and no other check notices.
     "a trigger is missing or off": """
         SELECT wanted.name || ' on ' || wanted.on_table, NULL::bigint
           FROM (VALUES
@@ -169,4 +169,3 @@ SCHEMA: Mapping[str, str] = {
                             WHERE p.index_relid = i.indexrelid
                                OR p.index_relid IS NULL AND p.datname = current_database())""",
 }
-TABLES = {**DOCUMENTS, **COLLECTIONS, **COUNTS, **JOBS, **MIRRORED, **SCHEMA}
