@@ -1,4 +1,4 @@
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -40,21 +40,6 @@ STRATEGIES = (
     ("recursive", "Recursive: at empty lines, then lines, then sentences"),
     ("semantic", "Semantic: where the topic changes"),
 )
-
-
-class Column(NamedTuple):
-    """A column of the table.
-
-    Attributes:
-        sort: What sorting by it is called, empty where it cannot be sorted by.
-        order: ascending or descending where the list is sorted by it.
-        next_sort: What a press on its head asks for.
-    """
-
-    sort: str
-    label: str
-    order: str
-    next_sort: str
 
 
 @require_safe
@@ -129,17 +114,21 @@ def filtered(fields: dict[str, Any]) -> DocumentQuerySet:
     return documents.mentioning(fields["q"]) if fields["q"] else documents
 
 
-def columns(sort: str) -> list[Column]:
-    """Return the heads of the table for a list in this order."""
+def columns(sort: str) -> list[dict[str, str]]:
+    """Return the heads of the table for a list in this order.
+
+    ``sort`` is empty where the list cannot be sorted by the column, ``order`` where it is not, and
+    ``next_sort`` is what a press on the head requests.
+    """
     by, is_descending = sort.removeprefix("-"), sort.startswith("-")
     order = "descending" if is_descending else "ascending"
     return [
-        Column(
-            name,
-            label,
-            order if name == by else "",
-            f"-{name}" if name == by and not is_descending else name,
-        )
+        {
+            "sort": name,
+            "label": label,
+            "order": order if name == by else "",
+            "next_sort": f"-{name}" if name == by and not is_descending else name,
+        }
         for name, label in COLUMNS
     ]
 

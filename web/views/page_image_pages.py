@@ -1,7 +1,6 @@
 """Page images of a PDF or an image, with a quote marked on them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -14,42 +13,11 @@ from corpus.errors import PageNotFound
 from corpus.ingestion.normal_form import boxes_of, find_runs, least_confidence
 from corpus.ingestion.original_files import has_pages, read_original
 from corpus.loaders.ocr import UNSURE_BELOW
-from corpus.loaders.page_images import PageLayout, find_on_page
+from corpus.loaders.page_images import find_on_page
 from corpus.models import Document
 from corpus.postgres.snapshot import one_snapshot
 from web.forms import SpanForm
 from web.views.document_pages import find_document, headings_of, read_outline
-
-
-@dataclass(frozen=True, slots=True)
-class Sheet:
-    """A page with a quote marked on it.
-
-    Attributes:
-        quote: The part of the quote on this page; may be empty.
-        span: What was asked for, as a query, to take along to other pages.
-        ocr_confidence: Of the quote, where OCR is least sure; None where it was not read so.
-        other_pages: The other pages of the quote.
-    """
-
-    number: int
-    layout: PageLayout
-    quote: str
-    span: str
-    ocr_confidence: float | None = None
-    other_pages: tuple[int, ...] = ()
-
-    @property
-    def is_unsure(self) -> bool:
-        return self.ocr_confidence is not None and self.ocr_confidence < UNSURE_BELOW
-
-    @property
-    def previous(self) -> int | None:
-        return self.number - 1 if self.number > 1 else None
-
-    @property
-    def next(self) -> int | None:
-        return self.number + 1 if self.number < self.layout.page_count else None
 
 
 def _common(spans: Sequence[tuple[int, int]], start: int, end: int) -> list[tuple[int, int]]:
@@ -90,14 +58,19 @@ def page(request: HttpRequest, document_id: UUID, number: int) -> HttpResponse:
     if by_ocr:
         boxes = [box for span in marked for box in boxes_of(by_ocr, *span, width=layout.width)]
         layout = layout._replace(boxes=boxes)
+    confidence = least_confidence(run for span in marked for run in find_runs(by_ocr, *span))
     others = [page for page in outline.pages_of(start, end) if page != number]
-    sheet = Sheet(
-        number,
-        layout,
-        quote,
-        span=urlencode({"start": start, "end": end}) if start < end else "",
-        ocr_confidence=least_confidence(run for span in marked for run in find_runs(by_ocr, *span)),
-        other_pages=tuple(others if quote else ()),
-    )
+    sheet = {
+        "number": number,
+        "previous": number - 1,
+        "next": number + 1 if number < layout.page_count else 0,
+        "layout": layout,
+        # The part of the quote that is on this page, and the other pages of it.
+        "quote": quote,
+        "other_pages": others if quote else [],
+        # To take along to other pages.
+        "span": urlencode({"start": start, "end": end}) if start < end else "",
+        "is_unsure": confidence is not None and confidence < UNSURE_BELOW,
+    }
     context = {"document": row, "sheet": sheet, "headings": headings_of(outline)}
     return render(request, "web/page.html", context)

@@ -1,9 +1,8 @@
 """The page of quality: ratings by day, evaluations, and the map of a collection."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import date, datetime, timedelta
-from typing import NamedTuple
+from datetime import date, timedelta
+from typing import Any, NamedTuple
 
 from django.db.models import Count, Q
 from django.db.models.functions import TruncDate
@@ -86,53 +85,28 @@ DAYS = 30
 REASONS_SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True)
-class FeedbackSummary:
-    """Ratings of the last ``DAYS`` days, and the latest reasons given."""
-
-    bars: list[DayBar]
-    reasons: list[Feedback]
-
-    @property
-    def up(self) -> int:
-        return sum(bar.up for bar in self.bars)
-
-    @property
-    def down(self) -> int:
-        return sum(bar.down for bar in self.bars)
-
-
-def read_feedback(collection: Collection) -> FeedbackSummary:
-    """Return the ratings of a collection's answers."""
+def read_feedback(collection: Collection) -> dict[str, Any]:
+    """Return the ratings of a collection's answers, by day, and the latest reasons given."""
     rows = Feedback.objects.filter(answer__collection=collection)
     by_day = rows.order_by().annotate(day=TruncDate("created_at")).values_list("day")
     counts = by_day.annotate(
         up=Count("pk", filter=Q(rating="up")), down=Count("pk", filter=Q(rating="down"))
     )
     reasons = rows.exclude(comment="").select_related("answer").order_by("-created_at")
-    return FeedbackSummary(
-        day_bars(list(counts), last=timezone.now().date(), days=DAYS),
-        list(reasons[:REASONS_SHOWN]),
-    )
+    bars = day_bars(list(counts), last=timezone.now().date(), days=DAYS)
+    return {
+        "bars": bars,
+        "up": sum(bar.up for bar in bars),
+        "down": sum(bar.down for bar in bars),
+        "reasons": reasons[:REASONS_SHOWN],
+    }
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnMap:
-    """A collection's map.
+def read_map(collection: Collection) -> dict[str, Any] | None:
+    """Return the map as it was last computed, without what was deleted since; None for none.
 
-    Attributes:
-        plotted: The chunks with their places.
-        legend: The documents with most dots, by hue; the others share their hues.
+    Its legend has the documents with most dots, by hue; the others share their hues.
     """
-
-    plotted: list[tuple[Chunk, Dot]]
-    legend: list[tuple[int, Document]]
-    variance_share: float
-    computed_at: datetime
-
-
-def read_map(collection: Collection) -> DrawnMap | None:
-    """Return the map as it was last computed, without what was deleted since; None for none."""
     row = CollectionMap.objects.filter(collection=collection).first()
     if row is None:
         return None
@@ -154,7 +128,12 @@ def read_map(collection: Collection) -> DrawnMap | None:
     ]
     # Colours that people tell apart are few; they go to the documents with most dots.
     legend = list(enumerate(by_size[:HUES]))
-    return DrawnMap(plotted, legend, row.variance_share, row.computed_at)
+    return {
+        "plotted": plotted,
+        "legend": legend,
+        "variance_share": row.variance_share,
+        "computed_at": row.computed_at,
+    }
 
 
 UNANSWERED_SHOWN = 12

@@ -1,19 +1,17 @@
 """The page of search: passages with their terms marked, and how reranking moved them."""
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.models import Collection, Tag
 from qa.context import build_context
 from qa.search_passages import FoundPassages, search_passages
-from qa.types import Passage, Query
+from qa.types import Query
 from web.answer_presenter import PLAIN, read_media_types, render_block
 from web.forms import MODES, SearchForm
 from web.rendered_text import Mark
@@ -24,35 +22,11 @@ PAGE_SIZE = 10
 MAX_PASSAGES = 50
 
 
-@dataclass(frozen=True, slots=True)
-class RankedPassage:
-    """A found passage.
-
-    Attributes:
-        rank: Its place in the list, from 1.
-        rank_before: Its place before the reranker, if that moved it.
-    """
-
-    passage: Passage
-    rank: int
-    rank_before: int | None
-    html: SafeString
-
-
-@dataclass(frozen=True, slots=True)
-class ResultPage:
-    results: list[RankedPassage]
-    total: int
-    number: int
-    ms: float
-
-    @property
-    def numbers(self) -> range:
-        return range(1, -(-self.total // PAGE_SIZE) + 1)
-
-
-def search_page(fields: dict[str, Any]) -> ResultPage:
+def search_page(fields: dict[str, Any]) -> dict[str, Any]:
     """Run the search that a form describes, and return one page of what it found.
+
+    A result has its ``rank`` in the list, from 1, and ``rank_before`` the reranker, if that moved
+    it.
 
     Raises:
         CollectionNotFound, BackendError: As ``search_passages``.
@@ -72,10 +46,19 @@ def search_page(fields: dict[str, Any]) -> ResultPage:
         media_type = media_types.get(passage.document_id, PLAIN)
         html = render_block(passage.text, media_type=media_type, marks=marks)
         rank_before = before.get(passage.chunk_id)
-        moved_from = None if rank_before == rank else rank_before
-        results.append(RankedPassage(passage, rank, moved_from, html))
-    ms = matches.embedding_time_ms + matches.search_time_ms
-    return ResultPage(results, matches.total_results, number, ms)
+        results.append({
+            "passage": passage,
+            "rank": rank,
+            "rank_before": None if rank_before == rank else rank_before,
+            "html": html,
+        })  # fmt: skip
+    return {
+        "results": results,
+        "total": matches.total_results,
+        "number": number,
+        "numbers": range(1, -(-matches.total_results // PAGE_SIZE) + 1),
+        "ms": matches.embedding_time_ms + matches.search_time_ms,
+    }
 
 
 def _search(fields: dict[str, Any], *, rerank: bool) -> FoundPassages:
