@@ -12,8 +12,6 @@ from accounts.models import ApiKey, Event, Identity
 
 
 class _ReadOnlyAdmin(ModelAdmin):
-    """Read-only admin page."""
-
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 

@@ -72,7 +72,6 @@ def authenticate_key(key: str, *, address: str) -> Principal:
 
 
 def principal_of(user: AbstractBaseUser | AnonymousUser) -> Principal:
-    """Return the principal of a user."""
     if not (user.is_authenticated and user.is_active):
         return ANONYMOUS
     return Principal(

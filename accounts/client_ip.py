@@ -15,7 +15,6 @@ IPV6_CLIENT_BITS = 64
 
 
 def client_ip(request: HttpRequest) -> str:
-    """Return the IP address of the client of a request."""
     forwarded = request.headers.get("X-Forwarded-For", "")
     return resolve_client_ip(str(request.META.get("REMOTE_ADDR") or ""), forwarded)
 

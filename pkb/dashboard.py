@@ -59,7 +59,6 @@ def describe_state(state: State) -> Iterator[str]:
 
 
 def describe_standby(standby: Standby) -> str:
-    """Return a line about searches on the standby."""
     is_used = "is used" if standby.is_used else f"is not used ({standby.reason or 'unknown'})"
     fallback_count = sum(each.read_count for each in standby.fallbacks)
     return (
@@ -69,7 +68,6 @@ def describe_standby(standby: Standby) -> str:
 
 
 def describe_backups(backups: Backups | None) -> str:
-    """Return a line about the automatic backups."""
     if backups is None:
         return "Automatic backups are off: PKB_BACKUP_DIR is not set."
     last = f"{timesince(backups.last)} ago" if backups.last else "never"

@@ -75,7 +75,6 @@ def embedders(env: Env, *, cache_dir: Path) -> Catalogue:
 
 
 def rerankers(env: Env) -> Catalogue:
-    """Return the rerankers."""
     threads = {"threads": env.PKB_MODEL_THREADS}
     return {
         CROSS_ENCODER: {

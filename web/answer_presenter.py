@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, groupby
+from typing import ClassVar
 from urllib.parse import unquote
 
 from django.template.loader import render_to_string
@@ -59,7 +60,6 @@ class Source:
 
     @property
     def warning(self) -> str:
-        """Return the warning about a quote whose letters OCR may have misread."""
         confidence = self.quote.page_range.ocr_confidence
         return OCR_UNSURE if confidence is not None and confidence < UNSURE_BELOW else ""
 
@@ -93,14 +93,11 @@ class Turn:
     sources: Sequence[Source] = ()
     disagreement: Sequence[Source] = ()
     closest: Sequence[Source] = ()
-
-    @property
-    def words(self) -> dict[str, str]:
-        return {
-            "unanswered": UNANSWERED,
-            "disagreement": DISAGREEMENT,
-            "shared_words": SHARED_WORDS,
-        }
+    words: ClassVar = {
+        "unanswered": UNANSWERED,
+        "disagreement": DISAGREEMENT,
+        "shared_words": SHARED_WORDS,
+    }
 
     @property
     def is_answer(self) -> bool:
@@ -137,7 +134,6 @@ class Turn:
 
 
 def read_turns(answers: Iterable[AnswerRecord]) -> list[Turn]:
-    """Return what to show of answers."""
     answers = list(answers)
     quotes = [
         quote

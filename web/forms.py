@@ -70,13 +70,13 @@ class CollectionField(forms.CharField):
 
 class PageForm(forms.Form):
     @classmethod
-    def read(cls, sent: QueryDict, **kwargs: Any) -> dict[str, Any]:
+    def read(cls, sent: QueryDict) -> dict[str, Any]:
         """Return the cleaned values.
 
         Raises:
             InvalidInput: A value is out of its bounds.
         """
-        form = cls(sent, **kwargs)
+        form = cls(sent)
         if not form.is_valid():
             field, messages = next(iter(form.errors.items()))
             raise InvalidInput(" ".join(str(message) for message in messages), field=field)
@@ -110,8 +110,6 @@ class LibraryFilter(PageForm):
 
 
 class DocumentIds(forms.Field):
-    """Repeated ids."""
-
     widget = forms.MultipleHiddenInput
 
     def clean(self, value: Any) -> list[UUID]:
@@ -125,8 +123,6 @@ class DocumentIds(forms.Field):
 
 
 class BulkForm(PageForm):
-    """An action on the selected documents."""
-
     id = DocumentIds()
     act = forms.ChoiceField(choices=[(act.value, act.value) for act in Act])
     tags = TagNames()

@@ -6,7 +6,7 @@ itself becomes an element: code, emphasis, links, names of directives. All else 
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from itertools import groupby
 
 from corpus.loaders.registry import ASCIIDOC, RESTRUCTUREDTEXT
 from web.markdown import SAFE_ADDRESS, Element, Part, Piece, link_to
@@ -37,78 +37,68 @@ _LISTING_FENCES = ("-", ".", "+")
 _ATTRIBUTES = re.compile(r"\A(?:\[[\w#.,%\"'=\[\] -]*\][ \t]*|\+[ \t]*)\Z")
 
 
-class _Line(NamedTuple):
-    """A line with its break, and what to show of it.
-
-    Attributes:
-        shown: Half-open parts of the source, each with the element around it, or none.
-        is_text: Whether inline markup is read in it.
-    """
-
-    shown: tuple[tuple[int, int, str], ...]
-    is_text: bool = False
+# Half-open characters of the source to show, with the element around them, or none. Those of a
+# ``_TEXT`` have inline markup, also across lines.
+_Span = tuple[int, int, str]
+_TEXT = "text"
 
 
 def read_light_markup(source: str, media_type: str) -> list[Part]:
     """Return what is shown of a text in reStructuredText or AsciiDoc; any text is read."""
     is_rest = media_type == RESTRUCTUREDTEXT
-    pattern = _REST if is_rest else _ASCIIDOC
+    spans = _rest_spans(source) if is_rest else _asciidoc_spans(source)
     parts: list[Part] = []
-    text_from = place = 0
-    for line in _rest_lines(source) if is_rest else _asciidoc_lines(source):
-        if not line.is_text:
-            parts += _inline(source, text_from, place, pattern)
-            for start, end, tag in line.shown:
-                parts += _tagged(source, start, end, tag)
-            text_from = line.shown[-1][1]
-        place = line.shown[-1][1]
-    return [*parts, *_inline(source, text_from, place, pattern)]
+    for is_text, group in groupby(spans, key=lambda span: span[2] == _TEXT):
+        run = list(group)
+        if is_text:
+            parts += _inline(source, run[0][0], run[-1][1], _REST if is_rest else _ASCIIDOC)
+        else:
+            parts += [part for span in run for part in _tagged(source, *span)]
+    return parts
 
 
-def _rest_lines(source: str) -> Iterator[_Line]:
+def _rest_spans(source: str) -> Iterator[_Span]:
     """Yield literal blocks as written, directives by their names, and all else as text."""
     margin: int | None = None
     for start, end, line in _numbered(source):
         indent = len(line) - len(line.lstrip())
         if margin is not None and (not line.strip() or indent > margin):
-            yield _Line(((start, end, ""),))
+            yield start, end, ""
             continue
         margin = None
         directive = _DIRECTIVE.match(line)
-        if directive:
-            if directive[2] in _CODE_DIRECTIVES:
-                margin = indent
-                yield _Line(((end, end, ""),))
-                continue
-            name = (start + directive.start(2), start + directive.end(2), "strong")
-            rest = name[1] + len("::")
-            yield _Line(((start, start + indent, ""), name, (rest, rest, "")))
-            yield _Line(((rest, end, ""),), is_text=True)
+        if directive and directive[2] in _CODE_DIRECTIVES:
+            margin = indent
+            yield end, end, ""
+        elif directive:
+            yield start, start + indent, ""
+            yield start + directive.start(2), start + directive.end(2), "strong"
+            yield start + directive.end(2) + len("::"), end, _TEXT
         elif line.rstrip().endswith("::"):
             margin = indent
-            yield _Line(((start, start + len(line.rstrip()) - 1, ""),), is_text=True)
-            yield _Line(((start + len(line), end, ""),))
+            yield start, start + len(line.rstrip()) - 1, _TEXT
+            yield start + len(line), end, ""
         else:
-            yield _Line(((start, end, ""),), is_text=True)
+            yield start, end, _TEXT
 
 
-def _asciidoc_lines(source: str) -> Iterator[_Line]:
+def _asciidoc_spans(source: str) -> Iterator[_Span]:
     """Yield listings as written, titles in bold, no fences or attributes, and all else as text."""
     fence = ""
     for start, end, line in _numbered(source):
         bare = line.rstrip()
         if _FENCE.match(bare) and bare in (fence or bare):
             fence = "" if fence else bare
-            yield _Line(((end, end, ""),))
+            yield end, end, ""
         elif fence.startswith(_LISTING_FENCES):
-            yield _Line(((start, end, ""),))
+            yield start, end, ""
         elif title := _HEADING.match(line):
-            begin = start + title.start(2)
-            yield _Line(((begin, start + len(line), "strong"), (start + len(line), end, "")))
+            yield start + title.start(2), start + len(line), "strong"
+            yield start + len(line), end, ""
         elif _ATTRIBUTES.match(line):
-            yield _Line(((end, end, ""),))
+            yield end, end, ""
         else:
-            yield _Line(((start, end, ""),), is_text=True)
+            yield start, end, _TEXT
 
 
 def _numbered(source: str) -> Iterator[tuple[int, int, str]]:

@@ -118,7 +118,7 @@ def _write(folder: Path, selection: Selection, collection: Collection | None) ->
         tables.append(
             StoredTable(
                 name=table.name,
-                columns=list(table.columns),
+                columns=table.columns,
                 rows=count,
                 file=file.to_stored_file(folder),
             )

@@ -2,8 +2,6 @@
 
 import gzip
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
@@ -33,11 +31,16 @@ from pkb.backup.manifest import (
 )
 from pkb.backup.path_rewrite import rewrite_paths
 from pkb.backup.rows import read_rows
-from pkb.backup.table_selection import COLLECTION, CREATED_BY_MIGRATION, Selection, exported_tables
+from pkb.backup.table_selection import (
+    BLANKED,
+    COLLECTION,
+    CREATED_BY_MIGRATION,
+    Selection,
+    exported_tables,
+)
 from pkb.backup.validation import (
     USERS,
     IsTrusted,
-    blanked_values,
     check_selection,
     require_trust,
     restrict_reading,
@@ -56,26 +59,19 @@ SELECT column_name, pg_get_serial_sequence(quote_ident(table_name), column_name)
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Restored:
-    """Result of a restore.
-
-    Attributes:
-        jobs: Jobs that compute missing vectors.
-    """
-
-    manifest: Manifest
-    jobs: Sequence[Job]
-
-
 @as_owner()
-def restore_from(folder: Path, *, is_trusted: IsTrusted = lambda contents: False) -> Restored:
+def restore_from(
+    folder: Path, *, is_trusted: IsTrusted = lambda contents: False
+) -> tuple[Manifest, list[Job]]:
     """Check a folder and restore its contents in one transaction.
 
     For data of an older version, migrate back, insert the rows, then migrate forwards.
 
     Args:
         is_trusted: Called before superusers, staff or secrets are restored.
+
+    Returns:
+        The manifest, and jobs that compute missing vectors.
 
     Raises:
         BackupError: The folder is incomplete, damaged, of a newer version, has unexpected entries,
@@ -116,7 +112,7 @@ def restore_from(folder: Path, *, is_trusted: IsTrusted = lambda contents: False
     with connection.cursor() as cursor:
         names = sql.SQL(", ").join(map(sql.Identifier, manifest.rows))
         cursor.execute(sql.SQL("ANALYZE {}").format(names))
-    return Restored(manifest, jobs)
+    return manifest, jobs
 
 
 def _migrate() -> None:
@@ -211,7 +207,8 @@ def _load(folder: Path, manifest: Manifest, is_trusted: IsTrusted) -> None:
 
 
 def _load_table(folder: Path, table: StoredTable, manifest: Manifest) -> None:
-    blanked = blanked_values(manifest, table.name)
+    values = {} if manifest.secrets else BLANKED
+    blanked = {column: value for (name, column), value in values.items() if name == table.name}
     with open_stored(folder, table.file.path) as file, gzip.open(file) as lines:
         count = read_rows(table.name, table.columns, lines, blanked=blanked)
     if count != table.rows:

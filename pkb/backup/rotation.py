@@ -39,16 +39,13 @@ class Backups:
 
     @property
     def last(self) -> datetime | None:
-        """Start time of the last successful backup."""
         return self.times[-1] if self.times else None
 
     @property
     def age(self) -> timedelta | None:
-        """Age of the last successful backup."""
         return timezone.now() - self.times[-1] if self.times else None
 
     def is_due(self, every: timedelta) -> bool:
-        """Return whether the next backup is due."""
         if self.failed_at is not None and timezone.now() - self.failed_at < RETRY_AFTER:
             return False
         return self.age is None or self.age >= every

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.apps import apps
 from django.apps.registry import Apps
@@ -59,29 +59,12 @@ class Selection:
     collection_id: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """An exported table.
-
-    Attributes:
-        columns: Exported columns, with the SQL expression of each.
-        condition: SQL condition of the exported rows, over ``t``.
-    """
+class Table(NamedTuple):
+    """An exported table; its query returns each row as one JSON object."""
 
     name: str
-    columns: Mapping[str, sql.Composable]
-    condition: sql.Composable
-
-    @property
-    def query(self) -> sql.Composed:
-        """Query that returns each row as one JSON object."""
-        columns = sql.SQL(", ").join(
-            sql.SQL("{} AS {}").format(expression, sql.Identifier(name))
-            for name, expression in self.columns.items()
-        )
-        return sql.SQL("SELECT row_to_json(r) FROM (SELECT {} FROM {} t WHERE {}) r").format(
-            columns, sql.Identifier(self.name), self.condition
-        )
+    columns: list[str]
+    query: sql.Composed
 
 
 def exported_tables(selection: Selection, registry: Apps = apps) -> list[Table]:
@@ -92,18 +75,23 @@ def exported_tables(selection: Selection, registry: Apps = apps) -> list[Table]:
     """
     models = _exported_models(selection, registry)
     scope = _Scope(models, selection.collection_id)
-    return [
-        Table(
-            name,
-            {
-                field.column: _expression(model, field, models, scope, selection)
-                for field in _stored_fields(model)
-            },
-            scope.condition(name),
+    tables = []
+    for name, model in models.items():
+        if not scope.includes(name):
+            continue
+        expressions = {
+            field.column: _expression(model, field, models, scope, selection)
+            for field in _stored_fields(model)
+        }
+        columns = sql.SQL(", ").join(
+            sql.SQL("{} AS {}").format(expression, sql.Identifier(column))
+            for column, expression in expressions.items()
         )
-        for name, model in models.items()
-        if scope.includes(name)
-    ]
+        query = sql.SQL("SELECT row_to_json(r) FROM (SELECT {} FROM {} t WHERE {}) r").format(
+            columns, sql.Identifier(name), scope.condition(name)
+        )
+        tables.append(Table(name, list(expressions), query))
+    return tables
 
 
 def _exported_models(selection: Selection, registry: Apps) -> dict[str, Model]:

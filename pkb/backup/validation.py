@@ -1,6 +1,6 @@
 """Validate an untrusted backup folder before it is restored."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import PurePosixPath
 
 from django.db import connection
@@ -8,7 +8,7 @@ from django.db.migrations.loader import MigrationLoader
 
 from corpus.roots.shown_paths import uploads_folder
 from pkb.backup.manifest import SECRET_KEY, UPLOADS_LIST, BackupError, Manifest, table_path
-from pkb.backup.table_selection import BLANKED, Selection, exported_tables
+from pkb.backup.table_selection import Selection, exported_tables
 
 # Called with a description of restored accounts and secrets; returns whether to accept them.
 IsTrusted = Callable[[str], bool]
@@ -43,7 +43,7 @@ def check_selection(manifest: Manifest) -> None:
     files = {UPLOADS_LIST, *([SECRET_KEY] if manifest.secrets else ())}
     unexpected = [file.path for file in manifest.files if file.path not in files]
     for table in manifest.tables:
-        known = columns.get(table.name, {})
+        known = columns.get(table.name, [])
         unexpected += [f"{table.name}.{column}" for column in table.columns if column not in known]
         unexpected += [table.name] if table.name not in columns else []
         unexpected += [table.file.path] if table.file.path != table_path(table.name) else []
@@ -51,13 +51,6 @@ def check_selection(manifest: Manifest) -> None:
         unexpected.append("an uploads_folder that is not absolute")
     if unexpected:
         raise BackupError(f"The manifest has unexpected entries: {', '.join(unexpected)}.")
-
-
-def blanked_values(manifest: Manifest, table: str) -> Mapping[str, str]:
-    """Return fixed values for columns of a table, which override its rows."""
-    if manifest.secrets:
-        return {}
-    return {column: value for (name, column), value in BLANKED.items() if name == table}
 
 
 def require_trust(manifest: Manifest, is_trusted: IsTrusted) -> None:

@@ -69,7 +69,6 @@ def problem(status: int, detail: str, *, title: str = "", code: str = "") -> dic
 
 
 def problem_of(error: PkbError) -> dict[str, Any]:
-    """Return the response body of a ``PkbError``."""
     detail = str(error) or error.title
     body = problem(error.status, detail, title=error.title, code=error.code)
     return {**body, **error.members}

@@ -37,7 +37,6 @@ class ClientDisconnected(Exception):
 
 
 def queue_full(*, is_callers_own: bool) -> RequestRejected:
-    """Return the rejection for a full queue."""
     if is_callers_own:
         return RequestRejected(429, "You have too many requests waiting; send it again soon.")
     return RequestRejected(503, "Too many requests are waiting; send it again soon.")

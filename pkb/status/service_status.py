@@ -111,7 +111,6 @@ class State:
         return sum(worker.is_alive and worker.is_home for worker in self.workers or ())
 
     def find_problems(self) -> Iterator[Finding]:
-        """Yield the current problems."""
         if not self.models_loaded:
             yield Finding(
                 Problem.MODELS_NOT_LOADED, "The models are still loading, or failed to load."

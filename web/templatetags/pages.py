@@ -154,7 +154,6 @@ def headings(path: Any, title: str = "") -> str:
 
 @register.filter
 def confidence_level(confidence: float) -> str:
-    """Return high, medium or low."""
     if confidence >= HIGH_CONFIDENCE:
         return "high"
     return "medium" if confidence >= MEDIUM_CONFIDENCE else "low"
@@ -264,7 +263,6 @@ def advice(reason: str) -> Advice | None:
 
 @register.filter
 def job_name(job: Job) -> str:
-    """Describe what a job does."""
     arguments = job.arguments
     if job.kind == Job.Kind.SYNC:
         paths = arguments.get("paths", [])
@@ -285,7 +283,6 @@ def job_name(job: Job) -> str:
 
 @register.filter
 def watch_state(folder: WatchedFolder) -> str:
-    """Describe how the worker watches a folder."""
     unmounted = filter_unmounted(folder.mounts)
     if unmounted and folder.state != WatchedFolder.State.MISSING:
         return f"{shown_path(str(unmounted[0]))} is not mounted; documents kept"
@@ -294,7 +291,6 @@ def watch_state(folder: WatchedFolder) -> str:
 
 @register.filter
 def site_limits(site: Site) -> str:
-    """Describe the extent and interval of a site's syncs."""
     what = f"whole site, link depth {site.depth}, at most {site.max_pages} pages"
     hours = site.every_hours
     every = {1: "every hour", 24: "every day", 168: "every week"}.get(

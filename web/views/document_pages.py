@@ -1,6 +1,7 @@
 """The page of a document: a window of its text with its chunks, and actions on it."""
 
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -72,37 +73,33 @@ class Reading:
 
     @property
     def page_number(self) -> int | None:
-        """Return the page on which the marked passage begins."""
         return read_outline(self.document).page_at(self.marked[0]) if self.marked else None
 
     @property
     def warning(self) -> str:
-        """Return the warning about a marked passage with unsure OCR."""
         if self.marked is None:
             return ""
         sure = least_confidence(find_runs(read_outline(self.document).scanned, *self.marked))
         return OCR_UNSURE if sure is not None and sure < UNSURE_BELOW else ""
 
 
-@dataclass(frozen=True, slots=True)
-class HeadingLink:
-    """A heading in the outline beside a text; ``depth`` is 0 for the outermost there are."""
+def headings_of(outline: Outline) -> list[dict[str, Any]]:
+    """Return the headings of a document for a list; none if there are too few for an outline.
 
-    text: str
-    depth: int
-    start: int
-    end: int
-    page: int | None
-
-
-def headings_of(outline: Outline) -> list[HeadingLink]:
-    """Return links to the headings of a document; none if there are too few for an outline."""
+    Their ``depth`` is 0 for the outermost there are.
+    """
     headings = [each for each in outline.headings if each.level < LINE_LEVEL][:MAX_HEADINGS]
     if len(headings) < MIN_HEADINGS:
         return []
     top = min(each.level for each in headings)
     return [
-        HeadingLink(each.text, each.level - top, each.start, each.end, outline.page_at(each.start))
+        {
+            "text": each.text,
+            "depth": each.level - top,
+            "start": each.start,
+            "end": each.end,
+            "page": outline.page_at(each.start),
+        }
         for each in headings
     ]
 

@@ -17,7 +17,6 @@ from web.forms import FolderForm
 
 @require_POST
 def sync_folder(request: HttpRequest) -> HttpResponse:
-    """Start a sync of a folder of the server."""
     fields = FolderForm.read(request.POST)
     folder = _find(fields["content_path"])
     options = SyncOptions(

@@ -34,7 +34,6 @@ def jobs(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
-    """Show one job with its files."""
     row = Job.objects.select_related("collection__owner").filter(pk=job_id).first()
     if row is None:
         raise JobNotFound(f"There is no job {job_id}.")

@@ -147,7 +147,6 @@ def clear(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def formats(request: HttpRequest) -> HttpResponse:
-    """List the supported file formats."""
     return render(
         request,
         "web/formats.html",
@@ -181,6 +180,5 @@ def paste(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def add_collection(request: HttpRequest) -> HttpResponse:
-    """Create an empty collection."""
     collection = create_collection(**CollectionForm.read(request.POST))
     return redirect(f"{reverse('web:library')}?collection={collection.qualified_name}")

@@ -25,7 +25,6 @@ from web.views.account_pages import BACKEND
 @never_cache
 @require_GET
 def begin(request: HttpRequest) -> HttpResponse:
-    """Redirect to the provider."""
     login_state = LoginState.begin(wanted=request.GET.get("next", ""))
     address = find_issuer().login_url(login_state, redirect_uri=_callback_of(request))
     reply = redirect(address)

@@ -174,7 +174,6 @@ def plot(request: HttpRequest, dataset: str, name: str) -> HttpResponse:
 
 @require_POST
 def compute_map(request: HttpRequest) -> HttpResponse:
-    """Start a job that computes the map again."""
     collection = Collection.objects.get_named(MapForm.read(request.POST)["collection"])
     start_map(collection)
     return redirect(f"{reverse('web:quality')}?collection={collection.qualified_name}")

@@ -22,7 +22,6 @@ from web.forms import RuleForm
 @endpoint(GET=Endpoint(scope=Scope.ADMIN))
 @require_safe
 def rules(request: HttpRequest) -> HttpResponse:
-    """List the rules."""
     return render(request, "web/rules.html", {"rules": all_rules()})
 
 

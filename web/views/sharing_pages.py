@@ -42,7 +42,6 @@ def share(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_POST
 def revoke(request: HttpRequest, name: str, grant_id: int) -> HttpResponse:
-    """Revoke a grant."""
     collection = get_owned_collection(name)
     revoke_grant(collection, grant_id)
     return redirect("web:access", collection.qualified_name)

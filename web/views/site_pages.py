@@ -31,7 +31,6 @@ def keep(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def refresh(request: HttpRequest, site_id: UUID) -> HttpResponse:
-    """Import a site again."""
     refresh_site(site_id)
     return redirect("web:library")
 

@@ -53,7 +53,6 @@ def render_page() -> str:
 
 
 def _type_and_bounds(schema: Schema) -> str:
-    """Return the type and bounds of a setting."""
     schema = next((each for each in schema.get("anyOf", ()) if each["type"] != "null"), schema)
     if "enum" in schema:
         return ", ".join(f"`{each}`" for each in schema["enum"])

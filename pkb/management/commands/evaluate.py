@@ -77,6 +77,9 @@ class Command(EvaluationCommand):
         add("--write-baseline", type=Path, metavar="FILE", help="write a baseline")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        # Django's OutputWrapper behaves like a file, but is not typed as one.
+        file = cast("IO[str]", self.stdout)
+        self.console = Console(file=file, width=CONSOLE_WIDTH, highlight=False)
         check_packages("pytrec_eval", "matplotlib")
         _check(options)
         modes = _read_modes(options["mode"])
@@ -123,7 +126,7 @@ class Command(EvaluationCommand):
         if options["json"]:
             self.stdout.write(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
         else:
-            print_result(result, console=self._console())
+            print_result(result, console=self.console)
 
     def _show_comparison(self, before: Result, after: Result, options: dict[str, Any]) -> None:
         differences = compare(before.observations, after.observations)
@@ -139,12 +142,8 @@ class Command(EvaluationCommand):
             self.stdout.write(json.dumps(results, ensure_ascii=False, indent=2))
         else:
             for result in (before, after):
-                print_result(result, console=self._console())
-            print_differences(differences, console=self._console())
-
-    def _console(self) -> Console:
-        # Django's OutputWrapper behaves like a file, but is not typed as one.
-        return Console(file=cast("IO[str]", self.stdout), width=CONSOLE_WIDTH, highlight=False)
+                print_result(result, console=self.console)
+            print_differences(differences, console=self.console)
 
 
 def _read_subject(options: dict[str, Any]) -> Subject:

@@ -27,12 +27,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, folder: Path, trusted: bool, **options: Any) -> None:
         try:
-            restored = restore_from(
+            manifest, jobs = restore_from(
                 folder.resolve(), is_trusted=lambda contents: trusted or self._confirm(contents)
             )
         except (BackupError, DatabaseError, OSError) as exc:
             raise CommandError(f"Nothing was restored. {exc}") from exc
-        manifest = restored.manifest
         rows = manifest.rows
         self.stdout.write(
             f"Restored {rows['corpus_document']} documents, {rows['corpus_chunk']} chunks,"
@@ -45,7 +44,7 @@ class Command(BaseCommand):
         )
         if rows.get("auth_user") and not manifest.secrets:
             self.stdout.write("Users have no password. Set one: manage.py changepassword NAME.")
-        self._embed_missing(restored.jobs)
+        self._embed_missing(jobs)
 
     def _confirm(self, contents: str) -> bool:
         if not sys.stdin.isatty():
