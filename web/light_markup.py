@@ -46,12 +46,17 @@ _TEXT = "text"
 def read_light_markup(source: str, media_type: str) -> list[Part]:
     """Return what is shown of a text in reStructuredText or AsciiDoc; any text is read."""
     is_rest = media_type == RESTRUCTUREDTEXT
+    pattern = _REST if is_rest else _ASCIIDOC
     spans = _rest_spans(source) if is_rest else _asciidoc_spans(source)
     parts: list[Part] = []
     for is_text, group in groupby(spans, key=lambda span: span[2] == _TEXT):
         run = list(group)
         if is_text:
-            parts += _inline(source, run[0][0], run[-1][1], _REST if is_rest else _ASCIIDOC)
+            place, end = run[0][0], run[-1][1]
+            for match in pattern.finditer(source, place, end):
+                parts += [*_tagged(source, place, match.start(), ""), *_marked_up(source, match)]
+                place = match.end()
+            parts += _tagged(source, place, end, "")
         else:
             parts += [part for span in run for part in _tagged(source, *span)]
     return parts
@@ -107,16 +112,6 @@ def _numbered(source: str) -> Iterator[tuple[int, int, str]]:
         end = min(start + len(line) + 1, len(source))
         yield start, end, line
         start = end
-
-
-def _inline(source: str, start: int, end: int, pattern: re.Pattern[str]) -> Iterator[Part]:
-    """Yield the parts of an inline markup match."""
-    place = start
-    for match in pattern.finditer(source, start, end):
-        yield from _tagged(source, place, match.start(), "")
-        yield from _marked_up(source, match)
-        place = match.end()
-    yield from _tagged(source, place, end, "")
 
 
 def _marked_up(source: str, match: re.Match[str]) -> Iterator[Part]:

@@ -82,7 +82,10 @@ class Command(EvaluationCommand):
         self.console = Console(file=file, width=CONSOLE_WIDTH, highlight=False)
         check_packages("pytrec_eval", "matplotlib")
         _check(options)
-        modes = _read_modes(options["mode"])
+        modes = tuple(mode.strip() for mode in options["mode"].split(",") if mode.strip())
+        unknown = [mode for mode in modes if mode not in MODES]
+        if unknown:
+            raise InvalidInput(f"Unknown mode {unknown[0]!r}; use any of {', '.join(MODES)}.")
         subject = _read_subject(options)
         foreign: tuple[GoldQuestion, ...] = ()
         if options["foreign"] is not None:
@@ -172,14 +175,6 @@ def _check(options: dict[str, Any]) -> None:
         raise InvalidInput("Name a data set folder or a --collection.")
     if options["k"] is not None and not 1 <= options["k"] <= MAX_K:
         raise InvalidInput(f"--k must be 1 to {MAX_K}.")
-
-
-def _read_modes(text: str) -> tuple[str, ...]:
-    modes = tuple(mode.strip() for mode in text.split(",") if mode.strip())
-    unknown = [mode for mode in modes if mode not in MODES]
-    if unknown:
-        raise InvalidInput(f"Unknown mode {unknown[0]!r}; use any of {', '.join(MODES)}.")
-    return modes
 
 
 def _read_pairs(pairs: list[str]) -> dict[str, str]:

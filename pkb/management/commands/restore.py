@@ -1,5 +1,4 @@
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from corpus.jobs.run import run_job_slice
-from corpus.models import Document, Job
+from corpus.models import Document
 from pkb.backup.manifest import BackupError
 from pkb.backup.restore import restore_from
 
@@ -44,20 +43,6 @@ class Command(BaseCommand):
         )
         if rows.get("auth_user") and not manifest.secrets:
             self.stdout.write("Users have no password. Set one: manage.py changepassword NAME.")
-        self._embed_missing(jobs)
-
-    def _confirm(self, contents: str) -> bool:
-        if not sys.stdin.isatty():
-            return False
-        self.stdout.write(
-            f"It contains {contents}. Restore it only if you trust its author. Continue? [y/N] ",
-            ending="",
-        )
-        self.stdout.flush()
-        return sys.stdin.readline().strip().lower() in {"y", "yes"}
-
-    def _embed_missing(self, jobs: Sequence[Job]) -> None:
-        """Embed documents without vectors; a worker continues if this is interrupted."""
         if not jobs:
             return
         total = sum(job.total for job in jobs)
@@ -69,3 +54,13 @@ class Command(BaseCommand):
         count = Document.objects.exclude(status=Document.Status.COMPLETED).count()
         if count:
             raise CommandError(f"{count} documents have no vectors yet. Run manage.py worker.")
+
+    def _confirm(self, contents: str) -> bool:
+        if not sys.stdin.isatty():
+            return False
+        self.stdout.write(
+            f"It contains {contents}. Restore it only if you trust its author. Continue? [y/N] ",
+            ending="",
+        )
+        self.stdout.flush()
+        return sys.stdin.readline().strip().lower() in {"y", "yes"}
