@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 from django.conf import settings
 from django.utils import timezone
@@ -13,7 +14,15 @@ from corpus.models import DEFAULT_COLLECTION, Collection
 from evaluation.datasets import DataSet, GoldQuestion
 from evaluation.figures import count_by_kind, measure_all, measure_thresholds, measure_timings
 from evaluation.index import IndexedDataset, index_dataset
-from evaluation.results import ANSWERS, CLAIMS, FOREIGN, RETRIEVAL, Observation, Result
+from evaluation.results import (
+    ANSWERS,
+    CLAIMS,
+    FOREIGN,
+    RETRIEVAL,
+    Observation,
+    Observations,
+    Result,
+)
 from evaluation.runs import pair_claims, run_claims, run_queries, run_questions
 from qa.configuration_hash import DECIDING_SETTINGS
 from qa.context import build_context, default_answerer_name
@@ -34,75 +43,66 @@ Report = Callable[[str, int, int], None]
 """Told a stage's name, how much of it is done, and of how much."""
 
 
-def ignore_progress(stage: str, done: int, total: int) -> None:
-    """Ignore progress."""
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationPlan:
-    """Options of an evaluation.
-
-    Attributes:
-        k: Passages for an answer, and the depth of recall@k.
-        modes: Of ``retrieval``, ``answers`` and ``claims``; none means all that the data set
-        allows.
-        fresh: Ingest the data set's documents again.
-        changes: Changed settings by environment name, stored only.
-        foreign: Questions of another data set, unanswerable here.
-    """
-
-    k: int
-    modes: tuple[str, ...] = ()
-    fresh: bool = False
-    changes: Mapping[str, str] = field(default_factory=dict)
-    foreign: tuple[GoldQuestion, ...] = ()
-
-
 def evaluate_dataset(
-    dataset: DataSet, *, plan: EvaluationPlan, report: Report = ignore_progress
+    dataset: DataSet,
+    *,
+    collection: Collection | None = None,
+    k: int,
+    modes: Sequence[str] = (),
+    is_fresh: bool = False,
+    foreign: Sequence[GoldQuestion] = (),
+    changes: Mapping[str, str] | None = None,
+    notes: Sequence[str] = (),
+    report: Report,
 ) -> Result:
-    """Ingest the documents, ask and measure, with the active settings.
+    """Ask and measure, with the active settings; ingest the documents first.
 
     Args:
-        report: Callback for the progress of each stage.
+        collection: Ask this one, whose document ids are the gold ids, and ingest nothing.
+        k: Passages for an answer, and the depth of recall@k.
+        modes: Of ``retrieval``, ``answers`` and ``claims``; by default, all that are
+            possible.
+        is_fresh: Ingest the data set's documents again.
+        foreign: Questions of another data set, unanswerable here.
+        changes: Changed settings by environment name, stored only.
+        notes: Caveats for readers.
 
     Raises:
         InvalidDataSet: It contains nothing that the modes measure.
         PkbError: A model failed, or a document cannot be ingested.
     """
-    modes = choose_modes(dataset, plan.modes)
-    # Claims contain their evidence, so nothing is ingested.
-    if set(modes) == {CLAIMS}:
+    modes = choose_modes(dataset, modes)
+    if collection is not None:
+        gold = (key for question in dataset.questions for key in question.doc_ids)
+        # All documents, so that a wrongly retrieved one has a name too.
+        stored = map(str, collection.documents.values_list("pk", flat=True))
+        indexed = IndexedDataset(collection, {key: (key,) for key in chain(gold, stored)})
+    elif set(modes) == {CLAIMS}:  # they contain their evidence, so nothing is ingested
         indexed = IndexedDataset(Collection.objects.get_named(DEFAULT_COLLECTION), {})
     else:
-        indexed = index_dataset(dataset, fresh=plan.fresh, progress=partial(report, "documents"))
-    notes = []
+        indexed = index_dataset(dataset, fresh=is_fresh, progress=partial(report, "documents"))
     if indexed.missing_count:
-        notes.append(f"{indexed.missing_count} documents hold no text.")
-    return _evaluate(dataset, indexed, modes=modes, plan=plan, report=report, notes=notes)
-
-
-def evaluate_collection(
-    dataset: DataSet,
-    collection: Collection,
-    *,
-    plan: EvaluationPlan,
-    notes: Sequence[str],
-    report: Report,
-) -> Result:
-    """Evaluate an existing collection; gold ids are its document ids.
-
-    Raises:
-        InvalidDataSet: There are no questions.
-        PkbError: A model failed.
-    """
-    modes = choose_modes(dataset, plan.modes)
-    ids = {key: (key,) for question in dataset.questions for key in question.doc_ids}
-    # All documents, so that a wrongly retrieved one has a name too.
-    stored = collection.documents.values_list("pk", flat=True)
-    ids |= {str(pk): (str(pk),) for pk in stored}
-    indexed = IndexedDataset(collection, ids)
-    return _evaluate(dataset, indexed, modes=modes, plan=plan, report=report, notes=notes)
+        notes = [*notes, f"{indexed.missing_count} documents hold no text."]
+    observations = _observe(dataset, indexed, modes=modes, k=k, foreign=foreign, report=report)
+    shown = {name: getattr(settings, setting) for name, setting in SHOWN_SETTINGS.items()}
+    public = {name: text for name, text in (changes or {}).items() if not SECRET.search(name)}
+    return Result(
+        dataset=dataset.name,
+        collection=indexed.collection.qualified_name,
+        created_at=timezone.now().isoformat(timespec="seconds"),
+        k=k,
+        counts={**dataset.counts, "documents": len(indexed.ids)},
+        settings={**shown, "answerer": default_answerer_name(), **public},
+        figures=measure_all(observations),
+        timings=measure_timings(observations),
+        by_kind=count_by_kind(
+            observations.get(ANSWERS, {}),
+            {question.id: question.kind for question in dataset.questions},
+        ),
+        thresholds=measure_thresholds(observations.get(ANSWERS, {})),
+        notes=tuple(notes),
+        observations=observations,
+    )
 
 
 def choose_modes(dataset: DataSet, wanted: Sequence[str]) -> tuple[str, ...]:
@@ -129,15 +129,15 @@ def choose_modes(dataset: DataSet, wanted: Sequence[str]) -> tuple[str, ...]:
     return tuple(wanted) or chosen
 
 
-def _evaluate(
+def _observe(
     dataset: DataSet,
     indexed: IndexedDataset,
     *,
     modes: Sequence[str],
-    plan: EvaluationPlan,
+    k: int,
+    foreign: Sequence[GoldQuestion],
     report: Report,
-    notes: Sequence[str],
-) -> Result:
+) -> Observations:
     context = replace(build_context(), caches_answers=False)
     observations: dict[str, dict[str, Observation]] = {}
     if RETRIEVAL in modes:
@@ -145,19 +145,21 @@ def _evaluate(
             dataset.queries,
             collection=indexed.collection,
             ids=indexed.ids,
-            k=plan.k,
+            k=k,
             context=context,
             progress=partial(report, "queries"),
         )
-    questions_of = {ANSWERS: dataset.questions} if ANSWERS in modes else {}
-    if questions_of and plan.foreign:
-        questions_of[FOREIGN] = plan.foreign
+    questions_of: dict[str, Sequence[GoldQuestion]] = {}
+    if ANSWERS in modes:
+        questions_of[ANSWERS] = dataset.questions
+    if questions_of and foreign:
+        questions_of[FOREIGN] = foreign
     for mode, questions in questions_of.items():
         observations[mode] = run_questions(
             questions,
             collection=indexed.collection,
             ids=indexed.ids,
-            k=plan.k,
+            k=k,
             context=context,
             progress=partial(report, "questions" if mode == ANSWERS else "foreign questions"),
         )
@@ -167,22 +169,4 @@ def _evaluate(
             context=context,
             progress=partial(report, "claims"),
         )
-    shown = {name: getattr(settings, setting) for name, setting in SHOWN_SETTINGS.items()}
-    changes = {name: text for name, text in plan.changes.items() if not SECRET.search(name)}
-    return Result(
-        dataset=dataset.name,
-        collection=indexed.collection.qualified_name,
-        created_at=timezone.now().isoformat(timespec="seconds"),
-        k=plan.k,
-        counts={**dataset.counts, "documents": len(indexed.ids)},
-        settings={**shown, "answerer": default_answerer_name(), **changes},
-        figures=measure_all(observations),
-        timings=measure_timings(observations),
-        by_kind=count_by_kind(
-            observations.get(ANSWERS, {}),
-            {question.id: question.kind for question in dataset.questions},
-        ),
-        thresholds=measure_thresholds(observations.get(ANSWERS, {})),
-        notes=tuple(notes),
-        observations=observations,
-    )
+    return observations

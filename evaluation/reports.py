@@ -219,7 +219,7 @@ def latest_results() -> list[KeptResult]:
     for path in sorted(Path(settings.PKB_EVALUATIONS_DIR).glob(f"*/{RESULT_FILE}")):
         try:
             result = Result.from_json(json.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError):
             continue
         results.append(KeptResult(result, path.parent))
     return sorted(results, key=lambda kept: kept.result.created_at, reverse=True)

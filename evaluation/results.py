@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Self
 
+from pydantic import TypeAdapter
+
 RETRIEVAL, ANSWERS, CLAIMS = "retrieval", "answers", "claims"
 MODES = (RETRIEVAL, ANSWERS, CLAIMS)
 # Questions of another data set, if one is given.
@@ -72,13 +74,6 @@ class ThresholdRow:
     said_right: Share | None
     answered_right: Share | None
 
-    @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        shares = {
-            name: stored[name] and tuple(stored[name]) for name in ("said_right", "answered_right")
-        }
-        return cls(**{**stored, **shares})
-
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -114,14 +109,10 @@ class Result:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+    def from_json(cls, stored: object) -> Self:
         """Read a result back.
 
         Raises:
-            KeyError, TypeError: It is no result.
+            ValueError: It is no result.
         """
-        figures = tuple(Figure(**figure) for figure in stored["figures"])
-        thresholds = tuple(map(ThresholdRow.from_json, stored.get("thresholds", ())))
-        notes = tuple(stored.get("notes", ()))
-        parsed = {"figures": figures, "thresholds": thresholds, "notes": notes}
-        return cls(**{**stored, **parsed})
+        return TypeAdapter(cls).validate_python(stored)

@@ -29,7 +29,13 @@ def suggest_questions(collection: Collection, *, count: int) -> list[str]:
     documents = list(rows.defer("content__text")[:MAX_DOCUMENTS])
     turns = zip_longest(*map(_asked_in, documents))
     headings = [heading for turn in turns for heading in turn if heading is not None]
-    candidates = list(dict.fromkeys([*headings, *_about(documents)]))
+    titles = [" ".join(document.title.split()).rstrip(".") for document in documents]
+    about = [
+        f"What is {title} about?"
+        for title in titles
+        if distinctive_words(title) and len(title.split()) < MAX_WORDS and not title.endswith("?")
+    ]
+    candidates = list(dict.fromkeys([*headings, *about]))
     answers = Answer.objects.filter(collection=collection, question__in=candidates)
     refused = set(answers.exclude(kind=Answer.Kind.ANSWER).values_list("question", flat=True))
     return [question for question in candidates if question not in refused][:count]
@@ -68,10 +74,3 @@ def as_question(heading: str) -> str:
     is_short = MIN_WORDS <= len(question.split()) <= MAX_WORDS
     asks = is_short and question.endswith("?") and _ASKS.match(question)
     return question if asks and not is_follow_up(question) and not split_question(question) else ""
-
-
-def _about(documents: list[Document]) -> Iterator[str]:
-    for document in documents:
-        title = " ".join(document.title.split()).rstrip(".")
-        if distinctive_words(title) and len(title.split()) < MAX_WORDS and not title.endswith("?"):
-            yield f"What is {title} about?"

@@ -1,6 +1,6 @@
 import json
 from argparse import RawDescriptionHelpFormatter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -13,14 +13,14 @@ from corpus.errors import InvalidInput
 from corpus.models import Collection
 from corpus.packages import check_packages
 from evaluation.comparison import compare, find_regressions, make_baseline
-from evaluation.datasets import GoldQuestion, draw_foreign_questions, read_dataset, sample_dataset
-from evaluation.evaluate import (
-    EvaluationPlan,
-    Report,
-    evaluate_collection,
-    evaluate_dataset,
-    ignore_progress,
+from evaluation.datasets import (
+    DataSet,
+    GoldQuestion,
+    draw_foreign_questions,
+    read_dataset,
+    sample_dataset,
 )
+from evaluation.evaluate import evaluate_dataset
 from evaluation.management.evaluation_command import EvaluationCommand
 from evaluation.questions import read_accepted
 from evaluation.reports import print_differences, print_result, results_folder, write_report
@@ -31,8 +31,6 @@ from pkb.product_settings import settings_with
 MAX_K = 50
 # Wide enough for the widest table if the output is not a terminal.
 CONSOLE_WIDTH = 130
-
-Subject = Callable[[EvaluationPlan, Report], Result]
 
 
 class Command(EvaluationCommand):
@@ -86,7 +84,7 @@ class Command(EvaluationCommand):
         unknown = [mode for mode in modes if mode not in MODES]
         if unknown:
             raise InvalidInput(f"Unknown mode {unknown[0]!r}; use any of {', '.join(MODES)}.")
-        subject = _read_subject(options)
+        dataset, collection, notes = _read_questions(options)
         foreign: tuple[GoldQuestion, ...] = ()
         if options["foreign"] is not None:
             source = read_dataset(options["foreign"])
@@ -98,14 +96,17 @@ class Command(EvaluationCommand):
 
         def evaluate(changes: Mapping[str, str], values: Mapping[str, Any]) -> Result:
             with override_settings(**values):
-                plan = EvaluationPlan(
+                return evaluate_dataset(
+                    dataset,
+                    collection=collection,
                     k=options["k"] or settings.PKB_RETRIEVAL_K,
                     modes=modes,
-                    fresh=options["fresh"],
-                    changes=changes,
+                    is_fresh=options["fresh"],
                     foreign=foreign,
+                    changes=changes,
+                    notes=notes,
+                    report=self.report,
                 )
-                return subject(plan, self.report if options["verbosity"] else ignore_progress)
 
         result = evaluate(changes, first)
         if others:
@@ -149,22 +150,17 @@ class Command(EvaluationCommand):
             print_differences(differences, console=self.console)
 
 
-def _read_subject(options: dict[str, Any]) -> Subject:
-    """Return a function that evaluates the data set or collection."""
+def _read_questions(options: dict[str, Any]) -> tuple[DataSet, Collection | None, list[str]]:
+    """Return a data set, the collection to ask instead of its documents, and notes for readers."""
     size = {"query_count": options["queries"], "seed": options["seed"]}
     if options["collection"] is None:
         complete = read_dataset(options["dataset"])
-        dataset = sample_dataset(complete, document_count=options["docs"], **size)
-        return lambda plan, report: evaluate_dataset(dataset, plan=plan, report=report)
+        return sample_dataset(complete, document_count=options["docs"], **size), None, []
     collection = Collection.objects.get_named(options["collection"])
     accepted, stale_count = read_accepted(collection)
+    notes = [f"{stale_count} questions are skipped because their documents changed."]
     sample = sample_dataset(accepted, document_count=None, **size)
-    notes = [f"{stale_count} questions are skipped because their documents changed."] * bool(
-        stale_count
-    )
-    return lambda plan, report: evaluate_collection(
-        sample, collection, plan=plan, notes=notes, report=report
-    )
+    return sample, collection, notes if stale_count else []
 
 
 def _check(options: dict[str, Any]) -> None:
