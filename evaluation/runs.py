@@ -14,7 +14,7 @@ from qa.answer_question import answer_question
 from qa.context import QAContext
 from qa.language_model import expand_question, rewrite_question
 from qa.search_passages import search_passages
-from qa.sessions import CONTEXT_MESSAGES, CONTEXT_TOKENS, trim_history
+from qa.sessions import trim_history
 from qa.types import AnsweredQuestion, Citation, Exchange, Passage, Query
 from qa.verify_claim import verify_claim
 
@@ -193,14 +193,9 @@ def recall_turns(turns: Sequence[Turn], *, context: QAContext) -> tuple[Exchange
     history: list[Exchange] = []
     for turn in turns:
         question = " ".join(turn.question.split())
-        searched = rewrite_question(question, _recall(history), rewriter=context.rewriter)
+        searched = rewrite_question(question, trim_history(history), rewriter=context.rewriter)
         history.append(Exchange(question, searched, turn.answer))
-    return tuple(_recall(history))
-
-
-def _recall(history: Sequence[Exchange]) -> list[Exchange]:
-    newest_first = history[: -CONTEXT_MESSAGES - 1 : -1]
-    return trim_history(newest_first, CONTEXT_TOKENS)[::-1]
+    return tuple(trim_history(history))
 
 
 def judge_answer(question: GoldQuestion, answered: AnsweredQuestion, *, ids: Ids) -> Observation:

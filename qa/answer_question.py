@@ -124,12 +124,8 @@ def record_answer(
     quoted = [citation.passage for citation in answer.citations]
     cited = {passage.document_id for passage in quoted if not passage.is_selected}
     chunks = {passage.chunk_id for passage in quoted if not passage.is_selected}
-    draft_json = draft_to_json(draft, answer) if draft else None
-    read = (
-        {passage.document_id for passage in passages if passage.document_id}
-        if draft_json
-        else set()
-    )
+    draft_json = draft_to_json(draft, answer)
+    read = {passage.document_id for passage in passages if draft_json and passage.document_id}
     # Locked until the commit: a deletion sees the answer, or the answer sees the deletion.
     here = Document.objects.lock_for_key_share(cited | read)
     chunks_here = Chunk.objects.lock_for_key_share(chunks)
@@ -185,9 +181,9 @@ def _span_to_json(close: ClosePassage) -> dict[str, Any]:
     }
 
 
-def draft_to_json(draft: Draft, answer: Answer) -> dict[str, Any] | None:
+def draft_to_json(draft: Draft | None, answer: Answer) -> dict[str, Any] | None:
     """Return a language model's draft and its outcome as it is stored, else None."""
-    if draft.answerer == EXTRACTIVE:
+    if draft is None or draft.answerer == EXTRACTIVE:
         return None
     return {
         "answerer": draft.answerer,

@@ -163,7 +163,7 @@ def new_answer_record(answered: AnsweredQuestion) -> AnswerRecord:
         closest=[close_quote(close) for close in answer.closest],
         disagreement=[close_quote(close) for close in answer.disagreement],
         steps=answered.steps,
-        draft=draft_to_json(answered.draft, answer) if answered.draft else None,
+        draft=draft_to_json(answered.draft, answer),
     )
 
 

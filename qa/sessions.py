@@ -107,17 +107,18 @@ def load_history(session: Session, *, max_tokens: int) -> list[Exchange]:
         Exchange(message.answer.question, message.searched, message.answer.text)
         for message in messages[:CONTEXT_MESSAGES]
     ]
-    return list(reversed(trim_history(exchanges, max_tokens)))
+    return trim_history(exchanges[::-1], max_tokens)
 
 
-def trim_history(exchanges: Sequence[Exchange], max_tokens: int) -> list[Exchange]:
-    """Return the first exchanges that fit the token limit together."""
-    recent, token_count = [], 0
-    for exchange in exchanges:
+def trim_history(exchanges: Sequence[Exchange], max_tokens: int = CONTEXT_TOKENS) -> list[Exchange]:
+    """Return the last of these exchanges that a question is read with, oldest first."""
+    recent: list[Exchange] = []
+    token_count = 0
+    for exchange in reversed(exchanges[-CONTEXT_MESSAGES:]):
         token_count += count_cl100k_tokens(f"{exchange.question}\n{exchange.answer}")
         if token_count > max_tokens:
             break
-        recent.append(exchange)
+        recent.insert(0, exchange)
     return recent
 
 

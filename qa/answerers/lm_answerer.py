@@ -148,14 +148,17 @@ class LMAnswerer:
         """
 
         def run() -> Any:
-            lm = self._lm(self._engine.until(time.monotonic() + self._timeout_s))
             try:
-                with dspy.context(lm=lm, adapter=AnswerAdapter(), **_PRIVATE):
-                    return program(**inputs)
+                return self._run(program, **inputs)
             except (dspy.AdapterParseError, RecursionError):
                 return None
 
         return self._call(run)
+
+    def _run(self, program: Callable[..., Result], **inputs: Any) -> Result:
+        lm = self._lm(self._engine.until(time.monotonic() + self._timeout_s))
+        with dspy.context(lm=lm, adapter=AnswerAdapter(), **_PRIVATE):
+            return program(**inputs)
 
     def run_compiler(self, run: Callable[[], Any]) -> Any:
         """Run a DSPy optimizer with this model; each request gets the time limit of an answer.
@@ -189,13 +192,7 @@ class LMAnswerer:
         Raises:
             BackendError: The model fails, or its reply is no question.
         """
-
-        def run() -> str:
-            lm = self._lm(self._engine.until(time.monotonic() + self._timeout_s))
-            with dspy.context(lm=lm, **_PRIVATE):
-                return rewrite_follow_up(question, history)
-
-        return self._call(run)
+        return self._call(partial(self._run, rewrite_follow_up, question=question, history=history))
 
     def expand(self, question: str, *, count: int) -> tuple[str, ...]:
         """Return at most ``count`` other phrasings; none if the reply has none.

@@ -29,7 +29,7 @@ from qa.context import build_context
 from qa.grounding.disagreement import describe_disagreement
 from qa.intent import complete_follow_up
 from qa.notices import UNANSWERED, UNSURE, is_notice
-from qa.sessions import CONTEXT_MESSAGES, CONTEXT_TOKENS, trim_history
+from qa.sessions import trim_history
 from qa.types import Exchange
 
 Messages = Sequence[Mapping[str, Any]]
@@ -172,9 +172,7 @@ def read_conversation(messages: Messages) -> tuple[str, list[Exchange]]:
     exchanges: list[Exchange] = []
     for question, answer in pairs:
         exchanges.append(Exchange(question, complete_follow_up(question, exchanges), answer))
-    latest_first = list(reversed(exchanges[-CONTEXT_MESSAGES:]))
-    history = list(reversed(trim_history(latest_first, CONTEXT_TOKENS)))
-    return str(messages[last]["content"]), history
+    return str(messages[last]["content"]), trim_history(exchanges)
 
 
 def annotate(answer: AnswerRecord) -> list[ReplyPart]:
