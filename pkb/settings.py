@@ -267,7 +267,8 @@ SPECTACULAR_SETTINGS = {
 }
 
 EXPOSURE = Exposure.of(env)
-# pkb's own settings. The catalogues are declared for tests, which import them from here.
+# pkb's own settings are the fields of pkb/env.py, and those that pkb/product_settings.py names. The
+# catalogues are declared for tests, which import them from here.
 PKB_EMBEDDERS: Catalogue
 PKB_RERANKERS: Catalogue
 PKB_READERS: Catalogue

@@ -234,6 +234,10 @@ def error_name(error: Any) -> str:
     return error if isinstance(error, str) and _ERROR.fullmatch(error) else "an error"
 
 
+# Its metadata and keys are kept as long as its settings are the same.
+_cached_issuer = cache(Issuer)
+
+
 def find_issuer() -> Issuer:
     """Return the configured provider.
 
@@ -242,14 +246,9 @@ def find_issuer() -> Issuer:
     """
     if not settings.PKB_OIDC_ISSUER:
         raise NotFound("No OpenID provider is configured.")
-    return _issuer_of(
+    return _cached_issuer(
         settings.PKB_OIDC_ISSUER,
         client_id=settings.PKB_OIDC_CLIENT_ID,
         client_secret=settings.PKB_OIDC_CLIENT_SECRET,
         scopes=settings.PKB_OIDC_SCOPES,
     )
-
-
-@cache
-def _issuer_of(address: str, **client: str) -> Issuer:
-    return Issuer(address, **client)

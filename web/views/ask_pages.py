@@ -6,12 +6,15 @@ from django.shortcuts import render
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
-from corpus.models import DEFAULT_COLLECTION, Collection, Document, Tag
+from corpus.ingestion.normal_form import find_runs, least_confidence
+from corpus.loaders.ocr import UNSURE_BELOW
+from corpus.models import DEFAULT_COLLECTION, Chunk, Collection, Document, Tag
 from corpus.postgres.snapshot import one_snapshot
 from qa.example_questions import suggest_questions
 from qa.models import Session
+from web.answer_presenter import OCR_UNSURE
 from web.forms import SearchForm, SpanForm
-from web.views.document_pages import find_document, read_around
+from web.views.document_pages import find_document, read_around, read_outline
 
 # Of each, on the first page.
 EXAMPLES = 4
@@ -61,10 +64,18 @@ def passage(request: HttpRequest, document_id: UUID) -> HttpResponse:
     document = find_document(document_id)
     start, end = fields["start"] or 0, fields["end"] or 1
     end = max(end, start + 1)
-    reading = read_around(document, start=start, end=end)
+    outline = read_outline(document)
+    # The chunk in which the passage begins has its headings.
+    chunks = Chunk.objects.filter(document=document).overlapping(start, start + 1)
+    sure = least_confidence(find_runs(outline.scanned, start, end))
     context = {
         "document": document,
-        "reading": reading,
+        "start": start,
+        "end": end,
+        "reading": read_around(document, start=start, end=end),
+        "place": chunks.only("heading_path").first(),
+        "page_number": outline.page_at(start),
+        "warning": OCR_UNSURE if sure is not None and sure < UNSURE_BELOW else "",
         "is_stale": bool(fields["sha"]) and fields["sha"] != document.content_sha256,
     }
     return render(request, "web/parts/passage.html", context)

@@ -14,15 +14,14 @@ from corpus.catalogue import delete_document
 from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import DocumentNotFound
 from corpus.ingestion.ingest import reingest_document
-from corpus.ingestion.normal_form import Outline, find_runs, least_confidence
+from corpus.ingestion.normal_form import Outline
 from corpus.ingestion.original_files import has_pages
 from corpus.loaders.labels import LINE_LEVEL
-from corpus.loaders.ocr import UNSURE_BELOW
 from corpus.models import Chunk, Document, DocumentContent
 from corpus.postgres.snapshot import one_snapshot
 from corpus.tags import change_tags
 from qa import models
-from web.answer_presenter import OCR_UNSURE, render_block
+from web.answer_presenter import render_block
 from web.forms import SpanForm, TagsForm
 from web.rendered_text import Mark
 
@@ -48,7 +47,6 @@ class Reading:
     end: int
     html: SafeString
     chunks: list[Chunk]
-    marked: tuple[int, int] | None
 
     @property
     def is_partial(self) -> bool:
@@ -61,26 +59,6 @@ class Reading:
     @property
     def next(self) -> int | None:
         return self.end if self.end < self.document.char_count else None
-
-    @property
-    def place(self) -> Chunk | None:
-        """Return the chunk in which the marked passage begins; it has the headings."""
-        if self.marked is None:
-            return None
-        start = self.marked[0]
-        rows = Chunk.objects.filter(document=self.document).overlapping(start, start + 1)
-        return rows.only("heading_path").first()
-
-    @property
-    def page_number(self) -> int | None:
-        return read_outline(self.document).page_at(self.marked[0]) if self.marked else None
-
-    @property
-    def warning(self) -> str:
-        if self.marked is None:
-            return ""
-        sure = least_confidence(find_runs(read_outline(self.document).scanned, *self.marked))
-        return OCR_UNSURE if sure is not None and sure < UNSURE_BELOW else ""
 
 
 def headings_of(outline: Outline) -> list[dict[str, Any]]:
@@ -146,7 +124,7 @@ def read_window(
     if marked:
         marks.append(Mark(*marked, id="passage"))
     html = render_block(text, media_type=document.media_type, offset=start, marks=marks)
-    return Reading(document, start, end, html, chunks, marked)
+    return Reading(document, start, end, html, chunks)
 
 
 def read_around(document: Document, *, start: int, end: int) -> Reading:
