@@ -3,10 +3,8 @@
 from typing import Any
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import generics, serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
 
 from accounts.models import MAX_ACTION_CHARS, Event
 from corpus.access.principal import Scope
@@ -32,6 +30,7 @@ class EventFilter(serializers.Serializer[Any]):
     action = StrictCharField(max_length=MAX_ACTION_CHARS, required=False)
 
 
+@extend_schema_view(get=extend_schema(parameters=[EventFilter]))
 @endpoint(
     GET=Endpoint(
         "list_events", tag="Service", summary="List events of the audit log", scope=Scope.ADMIN
@@ -47,10 +46,6 @@ class AuditView(generics.ListAPIView[Event]):
         choice = EventFilter(data=self.request.query_params)
         choice.is_valid(raise_exception=True)
         return find_events(**choice.validated_data)
-
-    @extend_schema(parameters=[EventFilter])
-    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        return super().get(request, *args, **kwargs)
 
 
 def find_events(**filters: Any) -> QuerySet[Event]:
