@@ -16,6 +16,7 @@ from django.db.models import (
     JSONField,
     OuterRef,
     Q,
+    QuerySet,
     TextField,
     Value,
 )
@@ -98,7 +99,7 @@ def without_tags(documents: DocumentQuerySet, tags: Iterable[str]) -> DocumentQu
 
 @dataclass(frozen=True, slots=True)
 class RuleSubject:
-    """The values of one document that rules are compared with.
+    """The values of a document that is not stored yet, which rules are compared with.
 
     Attributes:
         upload_name: Name of its uploaded file; empty without one.
@@ -112,7 +113,7 @@ class RuleSubject:
     upload_name: str
 
     def names(self, *, is_whole: bool) -> list[Any]:
-        """Return its names as ``_searched_names``, in SQL that is ten times faster to build."""
+        """Return its names as ``_searched_names``."""
         path = self.file_path
         paths = [path] if is_whole else [shown_path(path), "/".join(path.split("/")[-2:])]
         names = [*paths, shown_uri(self.source_uri, file_path=path), self.upload_name]
@@ -138,39 +139,15 @@ class _Operands:
 
 def matching_documents(rule: Rule) -> DocumentQuerySet:
     """Return the stored documents that match a rule."""
-    rows = Collection.objects.order_by().values_list("language", flat=True).distinct()
-    languages = list(rows)
-
-    def contains(phrase: str) -> Q:
-        in_a_row = phrase_condition(phrase, languages, Phrase)
-        return Q(Exists(Chunk.objects.filter(in_a_row, document=OuterRef("pk"))))
-
-    operands = _Operands(
-        names=_searched_names(is_whole=rule.is_set),
-        title=F("title"),
-        metadata="metadata",
-        languages={name: Q(collection__language=name) for name in languages},
-        contains=contains,
-    )
-    return Document.objects.stored().filter(_rule_condition(rule, operands))
+    languages = Collection.objects.order_by().values_list("language", flat=True).distinct()
+    return Document.objects.stored().filter(_stored_condition(rule, list(languages)))
 
 
 def matching_rules(document: Document, rules: Sequence[Rule]) -> list[Rule]:
     """Return the rules that match a document, stored with its chunks."""
-    subject = RuleSubject(
-        collection=document.collection,
-        title=document.title,
-        metadata=document.metadata,
-        file_path=document.file_path,
-        source_uri=document.source_uri,
-        upload_name=document.kept_file[_FOLDER_CHARS:],
-    )
-
-    def contains(phrase: str) -> Q:
-        in_a_row = phrase_condition(phrase, [document.collection.language], Phrase)
-        return Q(Exists(Chunk.objects.filter(in_a_row, document=document.pk)))
-
-    return _matching(subject, rules, contains)
+    languages = [document.collection.language]
+    conditions = [_stored_condition(rule, languages) for rule in rules]
+    return _select_rules(rules, conditions, Document.objects.filter(pk=document.pk))
 
 
 def matching_rules_of_new(
@@ -183,38 +160,47 @@ def matching_rules_of_new(
     """
     phrases = {phrase for rule in rules for phrase in rule.words}
     occurring = find_phrases(phrases, passages, language=subject.collection.language)
+    operands = {
+        is_whole: _Operands(
+            names=subject.names(is_whole=is_whole),
+            title=Value(subject.title, output_field=TextField()),
+            metadata=Value(dict(subject.metadata), output_field=JSONField()),
+            languages={subject.collection.language: Q()},
+            contains=lambda phrase: Q(Value(phrase in occurring, output_field=BooleanField())),
+        )
+        for is_whole in (True, False)
+    }
+    conditions = [_rule_condition(rule, operands[rule.is_set]) for rule in rules]
+    # Any single row will do: the conditions contain the document's values.
+    return _select_rules(rules, conditions, Collection.objects.filter(pk=subject.collection.pk))
+
+
+def _stored_condition(rule: Rule, languages: Sequence[str]) -> Q:
+    """Return the condition that a stored document matches a rule, in one of the languages."""
 
     def contains(phrase: str) -> Q:
-        return Q(Value(phrase in occurring, output_field=BooleanField()))
+        in_a_row = phrase_condition(phrase, languages, Phrase)
+        return Q(Exists(Chunk.objects.filter(in_a_row, document=OuterRef("pk"))))
 
-    return _matching(subject, rules, contains)
+    operands = _Operands(
+        names=_searched_names(is_whole=rule.is_set),
+        title=F("title"),
+        metadata="metadata",
+        languages={name: Q(collection__language=name) for name in languages},
+        contains=contains,
+    )
+    return _rule_condition(rule, operands)
 
 
-def _matching(
-    subject: RuleSubject, rules: Sequence[Rule], contains: Callable[[str], Q]
+def _select_rules(
+    rules: Sequence[Rule], conditions: Sequence[Q], row: "QuerySet[Any]"
 ) -> list[Rule]:
+    """Return the rules whose conditions a row of the database meets."""
     if not rules:
         return []
-    names = {is_whole: subject.names(is_whole=is_whole) for is_whole in (True, False)}
-    conditions = [
-        ExpressionWrapper(
-            _rule_condition(
-                rule,
-                _Operands(
-                    names=names[rule.is_set],
-                    title=Value(subject.title, output_field=TextField()),
-                    metadata=Value(dict(subject.metadata), output_field=JSONField()),
-                    languages={subject.collection.language: Q()},
-                    contains=contains,
-                ),
-            ),
-            output_field=BooleanField(),
-        )
-        for rule in rules
-    ]
-    # Any single row will do: the conditions contain the document's values.
-    row = Collection.objects.filter(pk=subject.collection.pk).values_list(*conditions).get()
-    return [rule for rule, matches in zip(rules, row, strict=True) if matches]
+    wrapped = [ExpressionWrapper(each, output_field=BooleanField()) for each in conditions]
+    matches = row.values_list(*wrapped).get()
+    return [rule for rule, is_match in zip(rules, matches, strict=True) if is_match]
 
 
 def _searched_names(*, is_whole: bool) -> list[Any]:
