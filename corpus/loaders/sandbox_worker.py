@@ -172,7 +172,7 @@ def _run_child(
 def _result_lines(request: dict[str, Any], content: bytes, limits: LoaderLimits) -> list[Any]:
     """Run the action of a request; return the values of each line of its result."""
     act, arguments = request["act"], request["arguments"]
-    is_pdf = request["media_type"] == registry.PDF
+    pages = rendering if request["media_type"] == registry.PDF else image_loader
     if act == "read":
         scans = None
         if "scans" in arguments:
@@ -201,12 +201,9 @@ def _result_lines(request: dict[str, Any], content: bytes, limits: LoaderLimits)
             raise UnreadableFile("Files of this type have no scanned pages.")
         return [importlib.import_module(_OCR_ENGINE).read(loader.picture_of(content, **arguments))]
     if act == "draw_page":
-        png = (rendering if is_pdf else image_loader).draw(content, **arguments)
-        return [base64.b64encode(png).decode()]
-    if act == "find_on_page" and is_pdf:
-        return [rendering.find(content, **arguments)._asdict()]
+        return [base64.b64encode(pages.draw(content, **arguments)).decode()]
     if act == "find_on_page":
-        return [image_loader.measure(content, number=arguments["number"])._asdict()]
+        return [pages.find(content, **arguments)._asdict()]
     if act == "find_links":
         return [link_parser.read_links(content)]
     return [link_parser.read_sitemap(content)]

@@ -7,10 +7,15 @@ from corpus.loaders.table_blocks import table_blocks
 
 
 class Flow:
-    """Collects the blocks of a document; consecutive items, and rows, are one block."""
+    """Collects the blocks of a document; consecutive items, and rows, are one block.
+
+    Attributes:
+        page: Page number of what is added.
+    """
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
+        self.page: int | None = None
         self._items: list[str] = []
         self._rows: list[list[str]] = []
 
@@ -22,8 +27,11 @@ class Flow:
             self._items += [text.rstrip()] if text.strip() else []
         elif text := text.strip():
             self.end_run()
-            line = " ".join(text.split())
-            self.blocks.append(Block(line, min(level, MAX_LEVEL), line) if level else Block(text))
+            if level:
+                line = " ".join(text.split())
+                self.blocks.append(Block(line, min(level, MAX_LEVEL), line, self.page))
+            else:
+                self.blocks.append(Block(text, page=self.page))
 
     def add_row(self, cells: list[str]) -> None:
         """Add a row to the current table, or begin one."""
@@ -38,6 +46,6 @@ class Flow:
     def end_run(self) -> None:
         """End the current list or table; call it after the last text, too."""
         if self._items:
-            self.blocks.append(Block("\n".join(self._items)))
-        self.blocks.extend(table_blocks(self._rows))
+            self.blocks.append(Block("\n".join(self._items), page=self.page))
+        self.blocks.extend(table_blocks(self._rows, page=self.page))
         self._items, self._rows = [], []

@@ -84,14 +84,14 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
 
 def _main_blocks(root: "HtmlElement", pieces: list[LinkedBlock]) -> list[Block]:
     """Return the content blocks of a page, or all blocks if that is unclear."""
+    import trafilatura  # noqa: PLC0415 - slow to import
+
     everything = [piece.block for piece in pieces]
     chars = sum(len(block.text) for block in everything)
     linked = sum(len(p.block.text) for p in pieces if p.link_share > _MAX_LINK_SHARE)
     has_menus = next(root.iter(*_BESIDE), None) is not None or linked > chars * _MIN_MENU_SHARE
     if not has_menus:
         return everything
-    import trafilatura  # noqa: PLC0415 - slow to import
-
     main = ""
     if sum(1 for _ in root.iter()) <= _MAX_ELEMENTS:
         tree = copy.deepcopy(root)

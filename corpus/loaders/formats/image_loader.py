@@ -111,8 +111,11 @@ def draw(content: bytes, *, number: int) -> bytes:
     return png.getvalue()
 
 
-def measure(content: bytes, *, number: int) -> PageLayout:
-    """Return the size at which an image is drawn, and the image count; raises as ``draw``."""
+def find(content: bytes, *, number: int, quote: str, before: str) -> PageLayout:
+    """Return the size at which an image is drawn, and the image count; no words are found.
+
+    Raises as ``draw``.
+    """
     picture = open_page(content, number=number, max_pixels=MAX_PIXELS, width_px=WIDTH_PX)
     return PageLayout(picture.width, picture.height, count_pages(content), [])
 

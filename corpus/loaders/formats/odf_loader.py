@@ -8,6 +8,7 @@ from zipfile import ZipFile
 from corpus.errors import UnreadableFile
 from corpus.loaders.archives import opened, read_entry, read_xml
 from corpus.loaders.blocks import MAX_LEVEL, Block, LoadedDocument
+from corpus.loaders.formats.flow import Flow
 from corpus.loaders.limits import bounded_number
 from corpus.loaders.table_blocks import sheet_blocks, table_blocks
 
@@ -75,7 +76,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         )
         reader = _Reader(title_styles=frozenset(("Title", *derived)))
         reader.walk(body[0])
-        blocks = reader.blocks
+        blocks = reader.flow.blocks
     return LoadedDocument(tuple(blocks), title=title, metadata=metadata, tags=tags)
 
 
@@ -83,38 +84,34 @@ class _Reader:
     """Walks a text or a presentation."""
 
     def __init__(self, title_styles: frozenset[str]) -> None:
-        self.blocks: list[Block] = []
+        self.flow = Flow()
         self._title_styles = title_styles
-        self._page: int | None = None
 
     def walk(self, parent: "Element") -> None:
         """Add the blocks inside an element."""
         for element in parent:
             if element.tag == _TEXT + "h":
                 level = element.get(_TEXT + "outline-level")
-                self._paragraph(element, bounded_number(level, default=1, maximum=MAX_LEVEL))
+                bounded = bounded_number(level, default=1, maximum=MAX_LEVEL)
+                self._paragraph(element, max(bounded, 1))
             elif element.tag == _TEXT + "p":
                 is_title = element.get(_TEXT + "style-name", "") in self._title_styles
-                self._paragraph(element, 1 if is_title else None)
+                self._paragraph(element, 1 if is_title else 0)
             elif element.tag == _TABLE + "table":
-                self.blocks.extend(table_blocks(_rows(element), page=self._page))
+                self.flow.add_blocks(table_blocks(_rows(element), page=self.flow.page))
             elif element.tag == _TEXT + "list" and element.find(f".//{_TEXT}h") is None:
                 if text := "\n".join(_list_lines(element, 0)):
-                    self.blocks.append(Block(text, page=self._page))
+                    self.flow.add_blocks([Block(text, page=self.flow.page)])
             elif element.tag == _DRAW + "frame" and element.get(_CLASS) == "title":
                 if text := _joined_paragraphs(element):
-                    self.blocks.append(Block(text, 1, text, self._page))
+                    self.flow.add_blocks([Block(text, 1, text, self.flow.page)])
             elif element.tag not in _SKIPPED:
-                self._page = (self._page or 0) + 1 if element.tag == _DRAW + "page" else self._page
+                if element.tag == _DRAW + "page":
+                    self.flow.page = (self.flow.page or 0) + 1
                 self.walk(element)
 
-    def _paragraph(self, paragraph: "Element", level: int | None) -> None:
-        text = paragraph_text(paragraph)
-        if text and level is not None:
-            line = " ".join(text.split())
-            self.blocks.append(Block(line, max(level, 1), line, self._page))
-        elif text:
-            self.blocks.append(Block(text, page=self._page))
+    def _paragraph(self, paragraph: "Element", level: int) -> None:
+        self.flow.add(paragraph_text(paragraph), level=level)
         for beside in _boxes(paragraph):
             self.walk(beside)
 

@@ -117,6 +117,6 @@ def test_a_large_image_is_read_and_drawn_smaller() -> None:
     height, width, _ = image_loader.picture_of(content, number=1).shape
     assert height * width == pytest.approx(OCR_PIXELS, rel=0.01)
     assert shaped(draw_page(content, 1, media_type=registry.PNG)) == (WIDTH_PX, 900)
-    assert image_loader.measure(content, number=1).page_count == 1
+    assert image_loader.find(content, number=1, quote="", before="").page_count == 1
     layout = find_on_page(content, 1, quote="Bavoke", media_type=registry.PNG)
     assert layout == (WIDTH_PX, 900, 1, [])
