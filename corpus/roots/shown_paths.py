@@ -31,14 +31,14 @@ def root_names() -> dict[str, Path]:
 
 def shown_path(path: str) -> str:
     """Return a path as clients see it; leave URIs of other programs unchanged."""
-    return _shorten(path, _paths()) if path.startswith("/") else path
+    return _shorten(path, _prefixes("file_path")) if path.startswith("/") else path
 
 
 def shown_uri(source_uri: str, *, file_path: str) -> str:
     """Return a document's URI as clients see it; leave URIs that clients gave unchanged."""
     if not (file_path and source_uri.startswith(_FILE_URI)):
         return source_uri
-    return _shorten(source_uri, _uris())
+    return _shorten(source_uri, _prefixes("source_uri"))
 
 
 def matching(column: str, lookup: str, value: Any, *, of: str = "") -> Q:
@@ -67,7 +67,7 @@ def shown_column(column: str, *, of: str = "") -> Case:
             **{f"{name}__startswith": prefix},
             then=Concat(Value(f"{shown}/"), Substr(name, len(prefix) + 1)),
         )
-        for prefix, shown in (_paths() if column == "file_path" else _uris())
+        for prefix, shown in _prefixes(column)
     ]
     last = Func(F(name), Value("/"), Value(-1), function="split_part")
     return Case(*unchanged, *below, default=last, output_field=TextField())
@@ -100,12 +100,10 @@ def _name(roots: tuple[Path, ...]) -> dict[Path, str]:
     return names
 
 
-def _paths() -> list[tuple[str, str]]:
-    """Return pairs of path prefix and shown name, the deepest root first."""
+def _prefixes(column: str) -> list[tuple[str, str]]:
+    """Return pairs of a root's prefix in ``column`` and its shown name, the deepest root first."""
     names = sorted(_named().items(), key=lambda each: len(each[0].parts), reverse=True)
-    return [(f"{str(root).rstrip('/')}/", name) for root, name in names]
-
-
-def _uris() -> list[tuple[str, str]]:
-    """Return the same pairs for ``file://`` URIs."""
-    return [(f"file://{quote(os.fsencode(path))}", quote(name)) for path, name in _paths()]
+    paths = [(f"{str(root).rstrip('/')}/", name) for root, name in names]
+    if column == "file_path":
+        return paths
+    return [(f"file://{quote(os.fsencode(path))}", quote(name)) for path, name in paths]
