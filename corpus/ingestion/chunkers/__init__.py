@@ -1,19 +1,18 @@
 """Chunking strategies: by sentences here, the others in one module each."""
 
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
-from corpus.ingestion.chunkers.budget import SpanPair
+from corpus.ingestion.chunkers.budget import ChunkBudget, SpanPair
 from corpus.ingestion.chunkers.recursive import split_recursively
 from corpus.ingestion.chunkers.sections import (
     BudgetUnder,
     Span,
-    attach_headings,
     find_blocks,
     find_sections,
     find_units,
     pack,
-    smallest_budget,
 )
 from corpus.ingestion.chunkers.semantic import split_semantically
 from corpus.ingestion.chunkers.structure import split_structure
@@ -28,23 +27,38 @@ class Chunker(Protocol):
         ...
 
 
-def split_sentences(text: str, *, outline: Outline, budget: BudgetUnder) -> Iterator[Span]:
+def with_headings(split: Callable[[str, ChunkBudget], Iterator[SpanPair]]) -> Chunker:
+    """Return a chunker that adds headings and pages to spans which do not depend on them.
+
+    All spans have the smallest budget of a section, that of the longest headings.
+    """
+
+    def split_text(text: str, *, outline: Outline, budget: BudgetUnder) -> Iterator[Span]:
+        sections = find_sections(text, outline)
+        budgets = (budget(section.path) for section in sections)
+        for start, end in split(text, min(budgets, key=lambda each: each.embedder_limit)):
+            at = bisect_right(sections, start, key=lambda section: section.start) - 1
+            above = sections[max(at, 0)]
+            yield Span(start, end, above.path, above.level, outline.page_at(start))
+
+    return split_text
+
+
+@with_headings
+def split_sentences(text: str, budget: ChunkBudget) -> Iterator[SpanPair]:
     """Pack sentences into chunks, across paragraphs and sections if whole paragraphs fit.
 
     Lines of tables and listings count as sentences. A sentence that does not fit is split between
     words.
     """
-    sections = find_sections(text, outline)
-    tightest = smallest_budget(sections, budget)
     units: list[SpanPair] = []
     block_ends: dict[int, int] = {}
     for block in find_blocks(text, 0, len(text)):
-        of_block = list(find_units(text, block, tightest))
+        of_block = list(find_units(text, block, budget))
         block_ends[of_block[0][0]] = block.end
         units += of_block
     boundaries = [start for start, _ in units]
-    pieces = pack(text, units, boundaries=boundaries, block_ends=block_ends, budget=tightest)
-    return attach_headings(pieces, sections, outline)
+    return pack(text, units, boundaries=boundaries, block_ends=block_ends, budget=budget)
 
 
 def split_by_kind(text: str, *, outline: Outline, budget: BudgetUnder) -> Iterator[Span]:
@@ -57,6 +71,6 @@ CHUNKERS: Mapping[str, Chunker] = {
     "auto": split_by_kind,
     "sentence": split_sentences,
     "structure": split_structure,
-    "recursive": split_recursively,
-    "semantic": split_semantically,
+    "recursive": with_headings(split_recursively),
+    "semantic": with_headings(split_semantically),
 }

@@ -3,32 +3,20 @@
 from collections.abc import Iterator
 
 from corpus.ingestion.chunkers.budget import ChunkBudget, SpanPair
-from corpus.ingestion.chunkers.sections import (
-    BudgetUnder,
-    Span,
-    attach_headings,
-    cut_hard,
-    find_sections,
-    pack,
-    smallest_budget,
-)
-from corpus.ingestion.normal_form import Outline
+from corpus.ingestion.chunkers.sections import cut_hard, pack
 from corpus.sentences import trim_spans
 
 # From coarse to fine; after the last one, split anywhere.
 SEPARATORS = ("\n\n", "\n", ". ", " ")
 
 
-def split_recursively(text: str, *, outline: Outline, budget: BudgetUnder) -> Iterator[Span]:
+def split_recursively(text: str, budget: ChunkBudget) -> Iterator[SpanPair]:
     """Split at empty lines; split longer pieces at lines, sentences, words, then anywhere.
 
     The pieces are then packed into full chunks.
     """
-    sections = find_sections(text, outline)
-    tightest = smallest_budget(sections, budget)
-    pieces = list(_split(text, (0, len(text)), tightest))
-    packed = pack(text, pieces, boundaries=[start for start, _ in pieces], budget=tightest)
-    return attach_headings(packed, sections, outline)
+    pieces = list(_split(text, (0, len(text)), budget))
+    return pack(text, pieces, boundaries=[start for start, _ in pieces], budget=budget)
 
 
 def _split(text: str, span: SpanPair, budget: ChunkBudget, depth: int = 0) -> Iterator[SpanPair]:

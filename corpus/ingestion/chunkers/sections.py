@@ -1,7 +1,7 @@
 """Split a text into sections and blocks, and pack their pieces into full chunks."""
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -97,21 +97,6 @@ def merge_small_sections(sections: Iterable[Section], counter: LengthCounter) ->
             pending = section
     if pending:
         yield pending
-
-
-def attach_headings(
-    pieces: Iterable[SpanPair], sections: Sequence[Section], outline: Outline
-) -> Iterator[Span]:
-    """Yield each piece with its section's headings and its page."""
-    for start, end in pieces:
-        at = bisect_right(sections, start, key=lambda section: section.start) - 1
-        above = sections[max(at, 0)]
-        yield Span(start, end, above.path, above.level, outline.page_at(start))
-
-
-def smallest_budget(sections: Iterable[Section], budget: BudgetUnder) -> ChunkBudget:
-    """Return the smallest budget of the sections, that of the longest headings."""
-    return min((budget(section.path) for section in sections), key=lambda r: r.embedder_limit)
 
 
 def find_blocks(text: str, start: int, end: int) -> Iterator[TextBlock]:

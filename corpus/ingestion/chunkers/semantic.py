@@ -5,34 +5,23 @@ from collections.abc import Iterator
 from typing import cast
 
 from corpus.ingestion.chunkers.budget import MAX_CHARS_PER_TOKEN, ChunkBudget, SpanPair
-from corpus.ingestion.chunkers.sections import (
-    BudgetUnder,
-    Span,
-    attach_headings,
-    cut_hard,
-    find_sections,
-    smallest_budget,
-    widen,
-)
-from corpus.ingestion.normal_form import Outline
+from corpus.ingestion.chunkers.sections import cut_hard, widen
 from corpus.sentences import trim_spans
 
 # semchunk recurses once for each different length of a run of white space.
 _LONG_GAP = re.compile(r"\s{64,}")
 
 
-def split_semantically(text: str, *, outline: Outline, budget: BudgetUnder) -> Iterator[Span]:
+def split_semantically(text: str, budget: ChunkBudget) -> Iterator[SpanPair]:
     """Split by semchunk into pieces that leave room for the overlap, then extend them."""
-    sections = find_sections(text, outline)
-    tightest = smallest_budget(sections, budget)
-    inner = tightest.without_overlap
+    inner = budget.without_overlap
     pieces = [
         piece
         for start, end in _split(text, inner)
         for span in trim_spans(text, [(start, end)])
         for piece in cut_hard(text, span, inner)
     ]
-    return attach_headings(widen(text, pieces, budget=tightest), sections, outline)
+    return widen(text, pieces, budget=budget)
 
 
 def _split(text: str, budget: ChunkBudget) -> Iterator[SpanPair]:
