@@ -25,8 +25,8 @@ def suggest_questions(collection: Collection, *, count: int) -> list[str]:
     newest 20 documents are read.
     """
     newest = Document.objects.filter(collection=collection, chunk_count__gt=0)
-    rows = newest.order_by("-ingested_at", "pk").select_related("content")
-    documents = list(rows.defer("content__text")[:MAX_DOCUMENTS])
+    rows = newest.order_by("-ingested_at", "pk").with_outline()
+    documents = list(rows[:MAX_DOCUMENTS])
     turns = zip_longest(*map(_asked_in, documents))
     headings = [heading for turn in turns for heading in turn if heading is not None]
     titles = [" ".join(document.title.split()).rstrip(".") for document in documents]

@@ -300,8 +300,7 @@ def _store(
 
 
 def _remove(document: Document) -> ItemResult:
-    with transaction.atomic():
-        Document.objects.filter(pk=document.pk).only("pk", "collection").delete()
+    document.delete()
     return ItemResult(Outcome.REMOVED)
 
 

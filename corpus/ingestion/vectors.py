@@ -113,7 +113,7 @@ def complete_document(document: Document) -> int:
             # The lock keeps the collection's model until the commit.
             current_model = Collection.objects.lock_model(document.collection_id)
             rows = Document.objects.select_for_update(no_key=True).filter(pk=document.pk)
-            is_current = rows.only("id").exists() and current_model == model
+            is_current = rows.exists() and current_model == model
             if is_current and not document.chunks.lacking_vectors(model).exists():
                 rows.update(status=Document.Status.COMPLETED, error="")
         if current_model in {model, None}:

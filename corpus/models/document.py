@@ -231,6 +231,10 @@ class DocumentQuerySet(TaggableQuerySet["Document"]):
         """Annotate ``text``, which is empty without a stored version."""
         return self.annotate(text=Coalesce("content__text", Value("", models.TextField())))
 
+    def with_outline(self) -> Self:
+        """Select ``content`` without its text."""
+        return self.select_related("content").defer("content__text")
+
     def slice_of_text(self, start: int, end: int) -> str:
         """Return characters ``start:end`` of a single document's text, without reading the rest."""
         part = Substr("text", start + 1, end - start)

@@ -49,9 +49,7 @@ def _read_openings(query: Query) -> list[Section]:
     collection = Collection.objects.get_named(query.collection)
     rows = Document.objects.filter(collection=collection, chunk_count__gt=0).tagged(query.tags)
     # Sorted only where they are few.
-    documents = list(
-        rows.select_related("content").defer("content__text").order_by()[: MAX_SECTIONS + 1]
-    )
+    documents = list(rows.with_outline().order_by()[: MAX_SECTIONS + 1])
     if len(documents) > MAX_SECTIONS:
         return []
     documents.sort(key=lambda document: (document.title, document.pk))
@@ -75,9 +73,7 @@ def read_sections(named: Passage) -> list[Section]:
 
 def _read_sections(named: Passage) -> list[Section]:
     version = {"pk": UUID(named.document_id), "content_sha256": named.content_sha256}
-    document = (
-        Document.objects.select_related("content").defer("content__text").filter(**version).first()
-    )
+    document = Document.objects.with_outline().filter(**version).first()
     return _sections_of(document) if document else []
 
 

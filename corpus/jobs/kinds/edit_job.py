@@ -74,8 +74,7 @@ def _apply(document: Document, arguments: Mapping[str, Any]) -> Outcome:
             reingest_document(document)
             return Outcome.EMBEDDED
         case Act.DELETE:
-            with transaction.atomic():
-                Document.objects.filter(pk=document.pk).only("pk", "collection").delete()
+            document.delete()
             return Outcome.REMOVED
     raise ValueError(arguments["act"])
 
