@@ -1,24 +1,11 @@
 """The owner's own questions: proposed, then accepted or rejected by a person."""
 
 import uuid
-from typing import Self
 
 from django.db import models
-from django.db.models.functions import StrIndex
 from django.utils import timezone
 
 from corpus.models import Collection, Document
-
-
-class QuestionQuerySet(models.QuerySet["Question"]):
-    def accepted(self, collection: Collection) -> Self:
-        """Return the accepted questions of a collection, oldest first."""
-        return self.filter(collection=collection, state="accepted").order_by("created_at", "pk")
-
-    def with_current_quote(self) -> Self:
-        """Return questions whose quote is still in their document, or without a document."""
-        place = StrIndex("document__content__text", models.F("quote"))
-        return self.annotate(place=place).filter(models.Q(document=None) | models.Q(place__gt=0))
 
 
 class Question(models.Model):
@@ -55,8 +42,6 @@ class Question(models.Model):
     origin = models.CharField(max_length=20, choices=Origin.choices)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     decided_at = models.DateTimeField(null=True, blank=True, editable=False)
-
-    objects = QuestionQuerySet.as_manager()
 
     class Meta:
         ordering = ["-created_at", "id"]

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Iterator
 from random import Random
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import StrIndex
 from django.utils import timezone
 
 from corpus.ingestion.normal_form import Outline
@@ -168,7 +169,9 @@ def read_accepted(collection: Collection) -> tuple[DataSet, int]:
     are omitted.
     """
     adopt_feedback(collection)
-    accepted = Question.objects.accepted(collection)
+    accepted = Question.objects.filter(collection=collection, state=Question.State.ACCEPTED)
+    place = StrIndex("document__content__text", F("quote"))
+    current = accepted.annotate(place=place).filter(Q(document=None) | Q(place__gt=0))
     questions = tuple(
         GoldQuestion(
             str(each.pk),
@@ -177,7 +180,7 @@ def read_accepted(collection: Collection) -> tuple[DataSet, int]:
             doc_ids=(str(each.document_id),) if each.is_answerable else (),
             is_answerable=each.is_answerable,
         )
-        for each in accepted.with_current_quote()
+        for each in current.order_by("created_at", "pk")
     )
     name = f"collection-{collection.name}"
     dataset = DataSet(name, queries=queries_of(questions), questions=questions)

@@ -50,9 +50,6 @@ class Event:
 Ask = Callable[[Listener], Reply]
 """Answers a question, and tells the listener of its progress."""
 
-Read = Callable[[int], tuple[list[Event], bool]]
-"""Returns the stored events after one, and whether the stream has ended."""
-
 
 class EventStreamWriter(Listener):
     """A listener that stores each event in the database, then publishes it."""

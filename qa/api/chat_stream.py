@@ -16,7 +16,7 @@ from django.db import connection
 from django.http import StreamingHttpResponse
 from rest_framework.utils.encoders import JSONEncoder
 
-from qa.api.chat_events import Event, EventStreamWriter, Read
+from qa.api.chat_events import Event, EventStreamWriter
 from qa.models import RESUME_TIME, ChatStream
 
 log = structlog.get_logger(__name__)
@@ -26,9 +26,10 @@ GREETING = b": answering\n\n"
 HEARTBEAT = b": heartbeat\n\n"
 # How often a replay polls for events created by another process or request.
 POLL_INTERVAL_S = 0.25
-
-
 EVENT_STREAM = "text/event-stream"
+
+Read = Callable[[int], tuple[list[Event], bool]]
+"""Returns the stored events after one, and whether the stream has ended."""
 
 Result = TypeVar("Result")
 

@@ -246,10 +246,8 @@ class ChatEventsView(APIView):
         with opening_slot():
             if not ChatStream.objects.readable().filter(pk=chat_id).exists():
                 raise ChatNotFound(f"There is no stream {chat_id}, or it has expired.")
-        read = bind_principal(partial(read_events, chat_id))
-        return respond_with_events(
-            replay_answer(read, after=int(last)), Location=f"/chat/{chat_id}"
-        )
+        events = replay_answer(bind_principal(partial(read_events, chat_id)), after=int(last))
+        return respond_with_events(events, Location=f"/chat/{chat_id}")
 
 
 def _stream(fields: dict[str, Any], *, route: str) -> StreamingHttpResponse:
