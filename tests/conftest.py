@@ -20,6 +20,7 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 from xdist.scheduler import LoadFileScheduling
 
 from corpus.access.principal import SYSTEM, acting_as
+from corpus.invariants import find_violations
 from corpus.models import DEFAULT_COLLECTION, Collection
 from tests.support import drawing
 from tests.support.client import Api
@@ -173,6 +174,13 @@ def no_files_left(settings: Any) -> None:
 @pytest.fixture
 def collection(db: None) -> Collection:
     return Collection.objects.get_named(DEFAULT_COLLECTION)
+
+
+@pytest.fixture
+def no_violations(db: None) -> Iterator[None]:
+    """Find every promise of the database kept when the test has ended."""
+    yield
+    assert list(find_violations()) == []
 
 
 @pytest.fixture

@@ -13,6 +13,11 @@ from tests.support.processes import PAGES, own_database, served
 from tests.support.users import Tenant, make_ida, make_otto
 
 
+@pytest.fixture(autouse=True)
+def database_access(db: None) -> None:
+    """Let every test use the database; what it writes there is rolled back."""
+
+
 @pytest.fixture(scope="session")
 def service_database(django_db_setup: None) -> Iterator[str]:
     with own_database(f"test_service_{os.getpid()}") as database:

@@ -25,7 +25,7 @@ from qa.api.mcp.transport import admit_agent, serve_mcp
 from tests.support.client import Api
 from tests.support.operations import list_operations
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("login_required")]
+pytestmark = pytest.mark.usefixtures("login_required")
 
 ID = "6a50f511-3018-4a63-8095-956467a384db"
 OPEN = {"GET /health", "GET /ready"}

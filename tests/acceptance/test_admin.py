@@ -19,8 +19,6 @@ from qa.models import Answer, Session
 from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest, long_text
 
-pytestmark = pytest.mark.django_db
-
 
 @pytest.fixture
 def stored(ingest: Ingest) -> Any:
@@ -78,10 +76,6 @@ def test_the_action_cuts_and_embeds_again(
     page = admin_client.post(url, chosen, follow=True)
     assert "The document was never read. Upload it again." in page.content.decode()
     assert "0 documents were re-chunked and re-embedded." in page.content.decode()
-
-
-def test_the_admin_is_for_staff_only(client: Client) -> None:
-    assert client.get(reverse("admin:corpus_document_changelist")).status_code == 302
 
 
 def test_the_environment_makes_a_first_superuser_once(settings: Any) -> None:

@@ -13,8 +13,6 @@ from corpus.models import ChunkTag, Document, Tag
 from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest
 
-pytestmark = pytest.mark.django_db
-
 Run = Callable[..., str]
 
 

@@ -23,8 +23,6 @@ from tests.support.documents import (
 )
 from tests.support.drawing import examples
 
-pytestmark = pytest.mark.django_db
-
 
 @pytest.mark.bare_models
 def test_an_ingested_fact_is_answered_with_a_verbatim_citation(api: Api) -> None:
@@ -302,13 +300,6 @@ def test_a_tag_keeps_to_its_documents(api: Api) -> None:
     answer = api.answer("Who is the harbour master of Rodabu?", tag=["A", "unused"])
     assert {c["document_id"] for c in answer["citations"]} == {wren.document_id}
     assert api.answer("Who is the harbour master of Rodabu?", tag="unused")["abstained"]
-
-
-def test_a_collection_keeps_to_its_documents(api: Api) -> None:
-    api.ingest(LIGHTHOUSE)
-    api.post("/collections", {"name": "other"})
-    assert api.answer(collection="other")["abstained"] is True
-    assert api.search("lighthouse", collection="other") == []
 
 
 def test_a_deleted_document_answers_no_more(api: Api) -> None:

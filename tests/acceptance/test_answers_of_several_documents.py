@@ -11,7 +11,7 @@ from qa.notices import UNNAMED
 from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE
 
-pytestmark = [pytest.mark.django_db, pytest.mark.bare_models]
+pytestmark = [pytest.mark.bare_models]
 
 PAGE = "A page is an alert that wakes a person at any hour. It is reserved for damage to users."
 TICKET = "A ticket is a request that is handled in working hours. It suits slow problems."

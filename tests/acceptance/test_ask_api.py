@@ -13,8 +13,6 @@ from qa.models import Answer, Feedback, Message, Session
 from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE
 
-pytestmark = pytest.mark.django_db
-
 SELECTED = "The harbour master of Rodabu is called Maren Holt.  She took office in 1990."
 HARBOUR_QUESTION = "Who is the harbour master of Rodabu?"
 

@@ -28,8 +28,6 @@ from tests.support.documents import (
     answered,
 )
 
-pytestmark = pytest.mark.django_db
-
 
 @pytest.mark.bare_models
 def test_ask_prints_an_extract_once_and_where_it_is_from(ingest: Ingest) -> None:

@@ -20,7 +20,7 @@ from tests.support.client import Api
 from tests.support.commands import run
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model", "login_required")]
+pytestmark = pytest.mark.usefixtures("cheap_model", "login_required")
 
 
 @pytest.fixture

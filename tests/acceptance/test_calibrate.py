@@ -11,8 +11,6 @@ from qa.grounding.confidence import Calibration, read_calibration, write_calibra
 from qa.types import Evidence
 from tests.support.commands import run
 
-pytestmark = pytest.mark.django_db
-
 BUILT = {"mill": 1874, "ferry": 1901, "quarry": 1932, "school": 1888, "granary": 1790, "dam": 1955}
 
 

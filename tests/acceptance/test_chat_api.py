@@ -310,18 +310,6 @@ def test_model_that_fails_half_way_with_the_askers_key_is_an_error(
     assert not Answer.objects.exists()
 
 
-def test_of_a_model_that_is_not_asked_nothing_is_waited_for(
-    ingest: Ingest, settings: Any, was_heard: Flag
-) -> None:
-    ingest(LIGHTHOUSE)
-    with language_model(settings, hang, timeout_s=0.5) as server:
-        chat()
-        stream = chat()
-        assert len(server.calls) == 1
-    assert "is not asked for" in stream.events[-1].body["answer"]["fallback"]
-    assert stream.said == stream.events[-1].body["answer"]["answer"]
-
-
 def test_the_askers_key_is_used_once_and_kept_nowhere(
     ingest: Ingest, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:

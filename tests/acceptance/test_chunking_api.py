@@ -9,8 +9,6 @@ from corpus.models import Collection
 from tests.support.client import Api
 from tests.support.documents import long_text
 
-pytestmark = pytest.mark.django_db
-
 
 def make(api: Api, **chunking: Any) -> Any:
     return api.post("/collections", {"name": "notes", "chunking": chunking})

@@ -29,7 +29,7 @@ from tests.support.client import Api
 from tests.unit.loaders.sample_files import Pdf
 from web.answer_presenter import read_turns
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
+pytestmark = pytest.mark.usefixtures("cheap_model")
 
 
 def quoting(document: Document, quote: str) -> Citation:

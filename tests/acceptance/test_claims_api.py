@@ -17,8 +17,6 @@ from tests.support.client import Api
 from tests.support.commands import run
 from tests.support.documents import BAKERY, LIGHTHOUSE
 
-pytestmark = pytest.mark.django_db
-
 BUILT = "The lighthouse at Bavoke was built in 1874 by the engineer Orsolya Quill."
 
 

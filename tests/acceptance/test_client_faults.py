@@ -19,8 +19,6 @@ from qa.api.mcp.tools import as_tool
 from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE, Ingest
 
-pytestmark = pytest.mark.django_db
-
 
 @pytest.mark.parametrize(
     ("path", "status"),

@@ -22,8 +22,6 @@ from tests.support.documents import (
     Ingest,
 )
 
-pytestmark = pytest.mark.django_db
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:

@@ -1,5 +1,6 @@
 """Conversations that are kept: listed, found, named, exported, deleted; answers read again."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -39,7 +40,7 @@ from tests.support.documents import (
     ingest_text,
 )
 
-pytestmark = pytest.mark.django_db
+Keep = Callable[[Answer], str]
 
 
 @pytest.fixture
@@ -53,8 +54,9 @@ def ask(question: str = LIGHTHOUSE_QUESTION, *, session: Session | None = None) 
     return session
 
 
-def keep(answer: Answer, stored: StoredDocument, collection: Collection) -> str:
-    """Store an answer over LIGHTHOUSE as if it had just been given."""
+@pytest.fixture
+def keep(stored: StoredDocument, collection: Collection) -> Keep:
+    """Store an answer over LIGHTHOUSE as if it had just been given; return its address."""
     chunk = Chunk.objects.with_document().get(document=UUID(stored.document_id), ordinal=0)
     passage = passage_of(chunk, score=0.9, similarity=0.5)
 
@@ -62,19 +64,16 @@ def keep(answer: Answer, stored: StoredDocument, collection: Collection) -> str:
         start, end = quoted.start_char - 100, quoted.end_char - 100
         return replace(quoted, passage=passage, start_char=start, end_char=end)
 
-    there = replace(
-        answer,
-        citations=tuple(map(moved, answer.citations)),
-        closest=tuple(map(moved, answer.closest)),
-        disagreement=tuple(map(moved, answer.disagreement)),
-    )
-    return record_answer(there, collection=collection, steps=[])
+    def record(answer: Answer) -> str:
+        there = replace(
+            answer,
+            citations=tuple(map(moved, answer.citations)),
+            closest=tuple(map(moved, answer.closest)),
+            disagreement=tuple(map(moved, answer.disagreement)),
+        )
+        return f"/ui/answers/{record_answer(there, collection=collection, steps=[])}"
 
-
-def page(client: Client, path: str) -> str:
-    reply = client.get(path)
-    assert reply.status_code == 200, reply.content
-    return str(reply.content.decode())
+    return record
 
 
 def test_a_kept_conversation_is_listed_and_one_of_the_api_is_not(
@@ -86,7 +85,7 @@ def test_a_kept_conversation_is_listed_and_one_of_the_api_is_not(
     (listed,) = api.get("/sessions").json()["results"]
     assert (listed["id"], listed["name"]) == (str(kept.pk), "")
     assert (listed["first_question"], listed["question_count"]) == (LIGHTHOUSE_QUESTION, 1)
-    assert LIGHTHOUSE_QUESTION in page(client, "/ui/chats")
+    assert LIGHTHOUSE_QUESTION in api.page("/ui/chats")
     assert api.get(f"/sessions/{other.pk}").status_code == 404
     assert client.get(f"/ui/chats/{other.pk}").status_code == 404
 
@@ -100,11 +99,11 @@ def test_going_on_with_a_session_can_keep_it(stored: StoredDocument) -> None:
 
 @pytest.mark.parametrize(("q", "count"), [("orsolya", 1), ("LIGHTHOUSE", 1), ("rye", 0)])
 def test_conversations_are_found_by_questions_and_answers(
-    api: Api, client: Client, stored: StoredDocument, q: str, count: int
+    api: Api, stored: StoredDocument, q: str, count: int
 ) -> None:
     ask()
     assert len(api.get("/sessions", {"q": q}).json()["results"]) == count
-    assert ("1 question" in page(client, f"/ui/chats?q={q}")) is bool(count)
+    assert ("1 question" in api.page(f"/ui/chats?q={q}")) is bool(count)
 
 
 def test_a_conversation_is_renamed_and_found_by_its_name(
@@ -113,7 +112,7 @@ def test_a_conversation_is_renamed_and_found_by_its_name(
     url = f"/sessions/{ask().pk}"
     assert api.patch(url, {"name": "Towers <b>"}).json()["name"] == "Towers <b>"
     assert len(api.get("/sessions", {"q": "towers"}).json()["results"]) == 1
-    assert "Towers &lt;b&gt;" in page(client, f"/ui/chats/{url.rsplit('/', 1)[-1]}")
+    assert "Towers &lt;b&gt;" in api.page(f"/ui/chats/{url.rsplit('/', 1)[-1]}")
     client.post(f"/ui{url.replace('sessions', 'chats')}/name", {"name": ""})
     assert api.get(url).json()["name"] == ""
     assert api.patch(url, {"name": "x" * 201}).status_code == 400
@@ -144,7 +143,7 @@ def test_deleting_a_conversation_takes_all_that_was_said_in_it(
     if by == "api":
         assert api.delete(f"/sessions/{session.pk}").status_code == 204
     else:
-        assert "2 questions" in page(client, f"/ui/chats/{session.pk}/delete")
+        assert "2 questions" in api.page(f"/ui/chats/{session.pk}/delete")
         assert client.post(f"/ui/chats/{session.pk}/delete").status_code == 302
     assert places_of("zumthor") == set()
     assert set(Message.objects.values_list("session", flat=True)) == {other.pk}
@@ -172,23 +171,21 @@ def test_a_conversation_is_exported(client: Client, api: Api, stored: StoredDocu
 
 
 def test_a_conversation_is_shown_again_with_its_collection(
-    client: Client, stored: StoredDocument
+    client: Client, api: Api, stored: StoredDocument
 ) -> None:
     session = ask()
-    shown = page(client, f"/ui/chats/{session.pk}")
+    shown = api.page(f"/ui/chats/{session.pk}")
     assert "Orsolya Quill" in shown
     assert f'data-chat="{session.pk}"' in shown
     (message,) = session.messages.all()
-    single = page(client, f"/ui/answers/{message.answer_id}")
+    single = api.page(f"/ui/answers/{message.answer_id}")
     assert f"/ui/chats/{session.pk}" in single
     assert client.get(f"/ui/answers/{uuid4()}").status_code == 404
     assert client.get(f"/ui/chats/{uuid4()}").status_code == 404
 
 
-def test_an_extract_stands_in_its_paragraph_and_stands_once(
-    client: Client, stored: StoredDocument, collection: Collection
-) -> None:
-    turn = page(client, f"/ui/answers/{keep(SHORT_ANSWER, stored, collection)}/turn")
+def test_an_extract_stands_in_its_paragraph_and_stands_once(api: Api, keep: Keep) -> None:
+    turn = api.page(f"{keep(SHORT_ANSWER)}/turn")
     assert turn.count("was built in 1874") == 1
     assert '<strong class="short">Orsolya Quill</strong>' in turn
     assert "Its lamp burns rapeseed oil" in turn
@@ -206,22 +203,15 @@ def test_an_extract_stands_in_its_paragraph_and_stands_once(
     ],
 )
 def test_colour_and_words_of_an_answer_follow_its_confidence(
-    client: Client,
-    stored: StoredDocument,
-    collection: Collection,
-    confidence: float,
-    level: str,
-    advice: str,
+    api: Api, keep: Keep, confidence: float, level: str, advice: str
 ) -> None:
     written = replace(SHORT_ANSWER, answerer="openai/m", confidence=confidence)
-    turn = page(client, f"/ui/answers/{keep(written, stored, collection)}/turn")
+    turn = api.page(f"{keep(written)}/turn")
     assert f'class="answer-body is-{level}"' in turn
     assert f'title="{advice}">Confidence: {level} ({100 * confidence:.0f} %)<' in turn
 
 
-def test_only_what_a_language_model_wrote_is_called_supported(
-    client: Client, stored: StoredDocument, collection: Collection
-) -> None:
+def test_only_what_a_language_model_wrote_is_called_supported(api: Api, keep: Keep) -> None:
     (citation,) = SHORT_ANSWER.citations
     text = "**Quill** built it in 1874."
     said = replace(citation, answer_end=len(text))
@@ -229,14 +219,14 @@ def test_only_what_a_language_model_wrote_is_called_supported(
         SHORT_ANSWER, answerer="openai/m", text=text, citations=(said,), short=None,
         disagreement=(close(LAST_SENTENCE),), unanswered=("And when?",),
     )  # fmt: skip
-    answer_id = keep(written, stored, collection)
-    turn = page(client, f"/ui/answers/{answer_id}/turn")
+    url = keep(written)
+    turn = api.page(f"{url}/turn")
     assert '<strong><span class="sentence is-supported">Quill</span></strong>' in turn
     assert "Bavoke · supported" in turn
     assert "Your documents disagree:" in turn
     assert "A second keeper writes the weather" in turn
     assert "Not answered by your documents:</strong> And when?" in turn
-    copied = page(client, f"/ui/answers/{answer_id}/markdown")
+    copied = api.page(f"{url}/markdown")
     assert "**Quill** built it in 1874.[^1]" in copied
     assert (
         f'Your documents disagree:\n\n- Bavoke, https://coast.example/bavoke: "{LAST_SENTENCE}"'
@@ -250,45 +240,45 @@ def close(quote: str) -> ClosePassage:
 
 
 def test_an_unsure_answer_shows_the_closest_passages_again(
-    client: Client, api: Api, stored: StoredDocument, collection: Collection
+    api: Api, keep: Keep, stored: StoredDocument
 ) -> None:
-    answer_id = keep(UNSURE_ANSWER, stored, collection)
-    turn = page(client, f"/ui/answers/{answer_id}/turn")
+    url = keep(UNSURE_ANSWER)
+    turn = api.page(f"{url}/turn")
     assert UNSURE in turn
     assert FIRST_SENTENCE in turn
     assert 'class="confidence' not in turn
-    shown = api.get(f"/answers/{answer_id}").json()
+    shown = api.get(url.removeprefix("/ui")).json()
     assert [each["quote"] for each in shown["closest"]] == [FIRST_SENTENCE, LAST_SENTENCE]
     delete_document(UUID(stored.document_id))
-    assert api.get(f"/answers/{answer_id}").json()["closest"] == []
-    turn = page(client, f"/ui/answers/{answer_id}/turn")
+    assert api.get(url.removeprefix("/ui")).json()["closest"] == []
+    turn = api.page(f"{url}/turn")
     assert "Not sure.</p>" in turn
     assert 'class="card"' not in turn
 
 
 def test_a_long_conversation_takes_no_more_statements_than_a_short_one(
-    client: Client, api: Api, stored: StoredDocument, collection: Collection
+    api: Api, keep: Keep
 ) -> None:
     session = ask()
     counts = []
     for more in (1, 4):
         for _ in range(more):
-            answer_id = keep(UNSURE_ANSWER, stored, collection)
+            answer_id = keep(UNSURE_ANSWER).rpartition("/")[2]
             Message.objects.create(session=session, answer_id=answer_id, searched="?")
         with CaptureQueriesContext(connection) as asked:
-            assert FIRST_SENTENCE in page(client, f"/ui/chats/{session.pk}")
+            assert FIRST_SENTENCE in api.page(f"/ui/chats/{session.pk}")
             assert api.get(f"/sessions/{session.pk}").json()["answers"][-1]["closest"]
         counts.append(len(asked))
     assert counts[0] == counts[1]
 
 
 def test_the_page_of_a_conversation_shows_its_last_turns(
-    client: Client, stored: StoredDocument, monkeypatch: pytest.MonkeyPatch
+    api: Api, stored: StoredDocument, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = ask()
     ask("How tall is the tower?", session=session)
     monkeypatch.setattr("web.views.conversation_pages.MAX_TURNS", 1)
-    shown = page(client, f"/ui/chats/{session.pk}")
+    shown = api.page(f"/ui/chats/{session.pk}")
     assert "1 earlier questions are not shown." in shown
     assert shown.count('<article class="turn"') == 1
     assert '<h2 class="question">How tall is the tower?</h2>' in shown
@@ -302,10 +292,8 @@ def whole(close: ClosePassage) -> ClosePassage:
 WHOLE_ANSWER = replace(UNSURE_ANSWER, closest=(whole(close(FIRST_SENTENCE)), close(LAST_SENTENCE)))
 
 
-def test_an_unsure_answer_shows_whole_passages_the_first_one_unfolded(
-    client: Client, stored: StoredDocument, collection: Collection
-) -> None:
-    turn = page(client, f"/ui/answers/{keep(WHOLE_ANSWER, stored, collection)}/turn")
+def test_an_unsure_answer_shows_whole_passages_the_first_one_unfolded(api: Api, keep: Keep) -> None:
+    turn = api.page(f"{keep(WHOLE_ANSWER)}/turn")
     first, second = turn.split('<details class="card"')[1:]
     assert first.startswith(" open>")
     assert f'<mark class="cited">{FIRST_SENTENCE}</mark> Its lamp burns' in first
@@ -317,10 +305,8 @@ def test_an_unsure_answer_shows_whole_passages_the_first_one_unfolded(
     assert "<mark" not in second
 
 
-def test_whole_passages_are_exported_as_quotes(
-    client: Client, stored: StoredDocument, collection: Collection
-) -> None:
-    text = page(client, f"/ui/answers/{keep(WHOLE_ANSWER, stored, collection)}/markdown")
+def test_whole_passages_are_exported_as_quotes(api: Api, keep: Keep) -> None:
+    text = api.page(f"{keep(WHOLE_ANSWER)}/markdown")
     quoted = "\n>\n".join(f"> {part}" for part in LIGHTHOUSE.split("\n\n"))
     where = "Bavoke, https://coast.example/bavoke"
     assert text == (
@@ -330,10 +316,10 @@ def test_whole_passages_are_exported_as_quotes(
 
 
 def test_abstention_folds_passages_that_share_words_without_confidence(
-    client: Client, stored: StoredDocument, collection: Collection
+    api: Api, keep: Keep
 ) -> None:
     abstained = replace(WHOLE_ANSWER, is_unsure=False)
-    turn = page(client, f"/ui/answers/{keep(abstained, stored, collection)}/turn")
+    turn = api.page(f"{keep(abstained)}/turn")
     said, folded = turn.split('<details class="more">')
     assert NOTHING_NEAR in said
     assert "Passages with some of the same words" in folded
@@ -341,65 +327,58 @@ def test_abstention_folds_passages_that_share_words_without_confidence(
     assert 'class="confidence' not in turn
 
 
-def test_an_answer_folds_passages_that_it_does_not_cite(
-    client: Client, stored: StoredDocument, collection: Collection
-) -> None:
+def test_an_answer_folds_passages_that_it_does_not_cite(api: Api, keep: Keep) -> None:
     more = replace(SHORT_ANSWER, closest=(close(LAST_SENTENCE),))
-    answer_id = keep(more, stored, collection)
-    said, folded = page(client, f"/ui/answers/{answer_id}/turn").split('<details class="more">')
+    url = keep(more)
+    said, folded = api.page(f"{url}/turn").split('<details class="more">')
     assert LAST_SENTENCE not in said
     assert "More passages" in folded
     assert LAST_SENTENCE in folded
-    assert LAST_SENTENCE not in page(client, f"/ui/answers/{answer_id}/markdown")
+    assert LAST_SENTENCE not in api.page(f"{url}/markdown")
 
 
-def test_a_greeting_is_no_warning(client: Client, collection: Collection) -> None:
+def test_a_greeting_is_no_warning(api: Api, keep: Keep) -> None:
     hello = Answer("Hello!", "", 0.0, intent=IntentKind.GREETING)
-    turn = page(client, f"/ui/answers/{record_answer(hello, collection=collection, steps=[])}/turn")
+    turn = api.page(f"{keep(hello)}/turn")
     assert '<p class="withheld">Hello.' in turn
     assert "elpful" not in turn
 
 
-def test_an_unsure_answer_can_be_rated_whatever_was_asked(
-    client: Client, stored: StoredDocument, collection: Collection
-) -> None:
+def test_an_unsure_answer_can_be_rated_whatever_was_asked(api: Api, keep: Keep) -> None:
     before = replace(UNSURE_ANSWER, question="What is this about?")
-    assert "Helpful" in page(client, f"/ui/answers/{keep(before, stored, collection)}/turn")
+    assert "Helpful" in api.page(f"{keep(before)}/turn")
 
 
 def test_an_answer_says_that_its_source_changed_or_was_deleted(
-    client: Client, stored: StoredDocument, collection: Collection
+    api: Api, keep: Keep, stored: StoredDocument, collection: Collection
 ) -> None:
-    answer_id = keep(SHORT_ANSWER, stored, collection)
-    url = f"/ui/answers/{answer_id}/turn"
-    assert "changed" not in page(client, url)
+    url = keep(SHORT_ANSWER)
+    assert "changed" not in api.page(f"{url}/turn")
     attributes = Attributes(title="Bavoke", source_uri="https://coast.example/bavoke")
     ingest_text(BAKERY, collection=collection, attributes=attributes)
-    changed = page(client, url)
+    changed = api.page(f"{url}/turn")
     assert "Bavoke changed after this answer" in changed
     assert "Orsolya Quill" in changed
     delete_document(UUID(stored.document_id))
-    erased = page(client, url)
+    erased = api.page(f"{url}/turn")
     assert "This answer was deleted" in erased
     assert "Orsolya" not in erased
-    assert "was deleted" in page(client, f"/ui/answers/{answer_id}/markdown")
+    assert "was deleted" in api.page(f"{url}/markdown")
 
 
-def test_markdown_is_rendered_with_the_passage_marked(
-    client: Client, collection: Collection
-) -> None:
+def test_markdown_is_rendered_with_the_passage_marked(api: Api, collection: Collection) -> None:
     text = "# Port\n\nSet **the port** to [8300](https://x.example) and *restart* the service now."
     attributes = Attributes(media_type="text/markdown")
     stored = ingest_text(text, collection=collection, attributes=attributes)
     start, end = text.index("Set"), text.index(" and *")
-    panel = page(client, f"/ui/documents/{stored.document_id}/passage?start={start}&end={end}")
+    panel = api.page(f"/ui/documents/{stored.document_id}/passage?start={start}&end={end}")
     assert '<mark class="cited" id="passage">Set </mark>' in panel
     assert '<strong><mark class="cited">the port</mark></strong>' in panel
     assert "**" not in panel
     assert "](" not in panel
 
 
-def test_a_window_of_markdown_begins_with_a_line(client: Client, collection: Collection) -> None:
+def test_a_window_of_markdown_begins_with_a_line(api: Api, collection: Collection) -> None:
     lines = "\n\n".join(
         f"Line {number} is *here* and goes on for a while." for number in range(200)
     )
@@ -407,9 +386,7 @@ def test_a_window_of_markdown_begins_with_a_line(client: Client, collection: Col
         lines, collection=collection, attributes=Attributes(media_type="text/markdown")
     )
     start = lines.index("Line 150")
-    panel = page(
-        client, f"/ui/documents/{stored.document_id}/passage?start={start}&end={start + 8}"
-    )
+    panel = api.page(f"/ui/documents/{stored.document_id}/passage?start={start}&end={start + 8}")
     assert '<mark class="cited" id="passage">Line 150</mark>' in panel
     assert panel.index('<div class="rendered"><p>Line ') > 0
 

@@ -2,11 +2,7 @@
 
 from typing import Any
 
-import pytest
-
 from tests.support.client import Api
-
-pytestmark = pytest.mark.django_db
 
 PAGE = "https://app.example.org"
 

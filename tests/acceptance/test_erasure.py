@@ -116,7 +116,6 @@ def by_collection(document: Document) -> None:
 WAYS = [by_api, by_page, by_admin, by_admin_action, by_queryset, by_collection]
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("delete", WAYS, ids=lambda way: way.__name__)
 def test_every_way_of_deleting_is_complete(
     api: Api,
@@ -141,7 +140,6 @@ def test_every_way_of_deleting_is_complete(
     assert list(find_violations()) == []
 
 
-@pytest.mark.django_db
 def test_what_a_sync_removes_is_left_in_its_report_only(
     api: Api, collection: Collection, tmp_path: Path
 ) -> None:
@@ -157,7 +155,6 @@ def test_what_a_sync_removes_is_left_in_its_report_only(
     assert list(find_violations()) == []
 
 
-@pytest.mark.django_db
 def test_a_job_and_the_admins_log_forget_what_failed_and_was_deleted(
     client: Client, uploads: Path
 ) -> None:
@@ -174,7 +171,6 @@ def test_a_job_and_the_admins_log_forget_what_failed_and_was_deleted(
     assert list(find_violations()) == []
 
 
-@pytest.mark.django_db
 def test_an_erased_answer_stays_as_a_record_that_says_so(api: Api) -> None:
     stored = api.ingest(LIGHTHOUSE, **ATTRIBUTES)
     asked = api.ask()
@@ -189,7 +185,6 @@ def test_an_erased_answer_stays_as_a_record_that_says_so(api: Api) -> None:
     assert not Answer.objects.unanswered().exists()
 
 
-@pytest.mark.django_db
 def test_the_whole_text_goes_where_one_of_several_documents_does(api: Api) -> None:
     lighthouse, bakery = api.ingest(LIGHTHOUSE), api.ingest(BAKERY)
     both = api.ask("Who built the lighthouse at Bavoke and when does the bakery open?")
@@ -203,7 +198,6 @@ def test_the_whole_text_goes_where_one_of_several_documents_does(api: Api) -> No
     assert Answer.objects.get(pk=only["id"]).text == only["answer"]
 
 
-@pytest.mark.django_db
 def test_a_replaced_version_stays_in_answers_until_its_document_goes(api: Api) -> None:
     api.ingest(LIGHTHOUSE, source_uri="note:1")
     asked = api.ask()
@@ -213,7 +207,6 @@ def test_a_replaced_version_stays_in_answers_until_its_document_goes(api: Api) -
     assert places_of("orsolya") == set()
 
 
-@pytest.mark.django_db
 def test_a_selection_of_rendered_markdown_is_found_without_its_marks(api: Api) -> None:
     text = "- The lighthouse at **Bavoke** was built by [Orsolya Quill](https://x.example/o)."
     stored = api.ingest(f"# Towers\n\n{text}\n- Its lamp burns `rapeseed` oil.")
@@ -223,7 +216,6 @@ def test_a_selection_of_rendered_markdown_is_found_without_its_marks(api: Api) -
     assert places_of("orsolya") == set()
 
 
-@pytest.mark.django_db
 def test_later_questions_of_a_conversation_stand_as_they_were_asked(api: Api) -> None:
     stored = api.ingest(LIGHTHOUSE)
     session_id = api.ask()["session_id"]
@@ -236,7 +228,6 @@ def test_later_questions_of_a_conversation_stand_as_they_were_asked(api: Api) ->
     assert places_of("orsolya") == set()
 
 
-@pytest.mark.django_db
 def test_question_asked_while_the_answer_before_it_goes_stands_as_asked(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -294,7 +285,6 @@ def test_a_stream_that_came_to_no_end_keeps_nothing(
     assert places_of(*WORDS) == set()
 
 
-@pytest.mark.django_db
 def test_a_deletion_that_is_broken_off_takes_nothing(api: Api) -> None:
     document_id = ingest_by_key(api)
     api.ask()

@@ -26,8 +26,6 @@ from tests.support.commands import run
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 from tests.support.doubles import embed_by_hashing
 
-pytestmark = pytest.mark.django_db
-
 BOAT = "A ferry is a boat that crosses the same water every day. It carries people and carts."
 
 

@@ -20,7 +20,7 @@ from qa.types import AnsweredQuestion
 from tests.recordings.models import RERANKER
 from tests.support.commands import run
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 DATASET = BASE_DIR / "data" / "evaluation"
 BASELINE = DATASET / "baseline.json"

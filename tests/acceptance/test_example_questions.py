@@ -1,6 +1,5 @@
 """Questions that the first page suggests: the documents raise them, and hold their answers."""
 
-import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
@@ -9,9 +8,6 @@ from qa import models
 from qa.example_questions import suggest_questions
 from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE
-
-pytestmark = pytest.mark.django_db
-
 
 FAQ = """# Harbour FAQ
 

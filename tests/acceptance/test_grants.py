@@ -17,7 +17,7 @@ from qa.models import Answer, Session
 from tests.support.documents import LIGHTHOUSE_QUESTION
 from tests.support.users import ADDRESS, CALLER, Tenant, call
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("login_required")]
+pytestmark = pytest.mark.usefixtures("login_required")
 OTTOS = "Otto writes that the ferry to Lindow leaves at noon, and comes back before dark."
 
 

@@ -1,15 +1,15 @@
 """POST /create and POST /query, as scripts use them."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from corpus.models import Collection
 from corpus.vector_index import ensure_vector_index, vector_index_name
+from qa.models import Session
 from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, long_text
-
-pytestmark = pytest.mark.django_db
 
 
 def create(api: Api, name: Any = "notes", **settings: Any) -> Any:
@@ -127,3 +127,30 @@ def test_the_index_of_a_model_is_made_once(api: Api, django_assert_num_queries: 
     with django_assert_num_queries(1):
         ensure_vector_index(model="bge-small-en-v1.5+all-MiniLM-L6-v2", dimension=768)
     assert vector_index_name("a") != vector_index_name("b")
+
+
+def test_a_missing_index_is_404_at_every_door(api: Api, tmp_path: Path, settings: Any) -> None:
+    name = "nowhere"
+    root = tmp_path
+    (root / "note.txt").write_text("There is a stone granary by the river.")
+    settings.PKB_INGEST_ROOTS = [root]
+    text = "There is a stone granary by the river, and nobody has the key."
+    replies = [
+        api.post("/query", {"query": "q", "index_name": name}),
+        api.post("/search", {"query": "q", "collection": name}),
+        api.post("/ingest", {"text": text, "collection": name}),
+        api.post("/ingest", {"content_path": str(root), "collection": name}),
+        api.post("/encode_doc", {"document_path": "note.txt", "index_name": name}),
+        api.post("/encode_batch", {"directory_path": str(root), "index_name": name}),
+        api.get("/answer", {"q": "Where is it?", "collection": name}),
+        api.post("/ask", {"question": "Where is it?", "collection": name}),
+        api.post("/claims/verify", {"claim": "It is there.", "collection": name}),
+        api.get("/documents", {"collection": name}),
+        api.get("/documents/stats", {"collection": name}),
+        api.get("/jobs", {"collection": name}),
+        api.get(f"/collections/{name}"),
+        api.patch(f"/collections/{name}", {"description": "x"}),
+        api.delete(f"/collections/{name}"),
+    ]
+    assert [reply.status_code for reply in replies] == [404] * len(replies)
+    assert not Session.objects.exists()

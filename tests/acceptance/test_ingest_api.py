@@ -13,8 +13,6 @@ from corpus.models import Document
 from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE
 
-pytestmark = pytest.mark.django_db
-
 
 def post(api: Api, **body: Any) -> Any:
     return api.post("/ingest", {"text": LIGHTHOUSE, **body})

@@ -7,8 +7,6 @@ import pytest
 from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
 
-pytestmark = pytest.mark.django_db
-
 SECRET = "The vault of the harbour office opens with four seven one one, says Maren Holt."
 SECRET_QUESTION = "Which number opens the vault of the harbour office?"
 

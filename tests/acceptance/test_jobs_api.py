@@ -18,8 +18,6 @@ from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE
 from tests.support.jobs import run_job
 
-pytestmark = pytest.mark.django_db
-
 
 @pytest.fixture
 def root(tmp_path: Path, settings: Any) -> Path:

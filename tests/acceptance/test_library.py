@@ -22,11 +22,12 @@ from corpus.models import Chunk, Collection, Document, Job, TermCount
 from corpus.models.document import SORTS
 from corpus.queue import RUN_JOB
 from tests.support.client import upload
+from tests.support.database import execute
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
 from tests.support.jobs import run_job
 from web.templatetags.pages import advice, short_reason
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
+pytestmark = pytest.mark.usefixtures("cheap_model")
 
 NAMES = ["alder", "Birch", "cedar", "Dogwood", "elm"]
 
@@ -101,17 +102,12 @@ def test_pages_in_either_direction_are_the_list(collection: Collection, sort: st
 def test_a_page_is_read_from_an_index(collection: Collection, sort: str) -> None:
     """Among equal values too: what is before the page is not read."""
     made(collection, 400)
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE corpus_document")
-        cursor.execute("SET LOCAL enable_seqscan = off")
+    execute("ANALYZE corpus_document")
+    execute("SET LOCAL enable_seqscan = off")
     first = Document.objects.page(sort=sort, descending=True, size=300)
-    with CaptureQueriesContext(
-        connection,
-    ) as asked:
+    with CaptureQueriesContext(connection) as asked:
         Document.objects.page(sort=sort, descending=True, size=5, after=first.next)
-    with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN {asked.captured_queries[0]['sql']}")
-        plan = "\n".join(row[0] for row in cursor.fetchall())
+    plan = "\n".join(line for (line,) in execute(f"EXPLAIN {asked.captured_queries[0]['sql']}"))
     assert "Index Scan" in plan
     assert "Sort" not in plan
     assert "Index Cond: (ROW(" in plan

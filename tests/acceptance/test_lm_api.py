@@ -25,9 +25,6 @@ from tests.support.chat_server import (
 from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
 
-pytestmark = pytest.mark.django_db
-
-
 FACT = "Orsolya Quill built the lighthouse at Bavoke in 1874."
 LIE = "Orsolya Quill always built the lighthouse at Bavoke in 1874."
 CHAFF = "Bananas are yellow."

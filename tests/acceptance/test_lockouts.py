@@ -15,7 +15,7 @@ from accounts.lockouts import MAX_NAME_FAILURES, NAME_WINDOW, WINDOW, purge_logi
 from accounts.models import Event, FailedLogin, KnownClient
 from corpus.access.principal import SYSTEM, acting_as
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("login_required")]
+pytestmark = pytest.mark.usefixtures("login_required")
 PASSWORD = "a green book of weather"
 SHARED = "192.0.2.7"
 HOME = "198.51.100.4"

@@ -15,7 +15,7 @@ from accounts.models import ApiKey, SetupAddress
 from tests.support.client import Api
 from tests.support.commands import run
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("login_required")]
+pytestmark = pytest.mark.usefixtures("login_required")
 PASSWORD = "a green book of weather"
 SERVED = "http://127.0.0.1:8000"
 

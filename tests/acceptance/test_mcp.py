@@ -118,7 +118,6 @@ def told(monkeypatch: pytest.MonkeyPatch, answer: Answer) -> tuple[str, str, Any
     return words, shown, result.structured_content
 
 
-@pytest.mark.django_db
 def test_an_answer_is_told_with_what_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     words, _, answer = told(monkeypatch, OTHERWISE_ANSWER)
     assert words == f'Your documents disagree:\n[1] "{LAST_SENTENCE}" {WHERE}'

@@ -15,8 +15,6 @@ from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE
 from tests.support.model_server import embed
 
-pytestmark = pytest.mark.django_db
-
 NAMED, OTHER = "openai/text-embedding-3-small@8", "openai/text-embedding-3-large"
 
 

@@ -17,8 +17,6 @@ from tests.support.documents import LIGHTHOUSE
 from tests.support.ports import was_asked
 from tests.support.processes import ROOT
 
-pytestmark = pytest.mark.django_db
-
 
 @pytest.fixture(autouse=True)
 def collection(db: None) -> Collection:

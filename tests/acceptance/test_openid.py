@@ -17,7 +17,7 @@ from tests.support.openid_provider import CLIENT_ID, CLIENT_SECRET, Provider, pr
 from tests.support.processes import wait_for_environment
 
 # Slow: its package is not installed for a quick run.
-pytestmark = [pytest.mark.slow, pytest.mark.django_db]
+pytestmark = pytest.mark.slow
 USERS = get_user_model().objects
 IDA = {"email": "ida@example.org", "email_verified": True, "preferred_username": "ida"}
 BEGIN = "/ui/login/openid"

@@ -22,7 +22,6 @@ from pkb.http.admission import check_headers
 from pkb.http.rejections import RequestRejected, send_rejection
 from qa.api.mcp.transport import admit_agent, serve_mcp
 
-pytestmark = pytest.mark.django_db
 ISSUER = "https://id.example.org/realms/team"
 PAGES = "https://kb.example.org"
 METADATA = "/.well-known/oauth-protected-resource"

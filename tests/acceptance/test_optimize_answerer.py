@@ -34,8 +34,6 @@ from tests.support.chat_server import (
 from tests.support.commands import run
 from tests.support.doubles import embed_by_hashing
 
-pytestmark = pytest.mark.django_db
-
 PLACES = {"Bavoke": "1874", "Silden": "1901", "Morrow": "1932", "Tarn": "1888"}
 USEFUL = "Copy the one sentence that names the place."
 SAID = "The lighthouse at {} was built in {} by the harbour master."

@@ -27,7 +27,7 @@ from tests.support.client import upload
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_file
 from tests.unit.loaders.sample_files import Pdf
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
+pytestmark = pytest.mark.usefixtures("cheap_model")
 
 SENTENCE = "High water at Bavoke is at nine"
 

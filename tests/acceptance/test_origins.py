@@ -11,8 +11,6 @@ from qa.models import Answer
 from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
 
-pytestmark = pytest.mark.django_db
-
 OURS = "kb.example:8000"
 EVIL = "https://evil.example"
 FOREIGN = [

@@ -19,8 +19,6 @@ from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
 from tests.support.jobs import run_job
 from web.views.document_pages import PAGE_CHARS
 
-pytestmark = pytest.mark.django_db
-
 
 def test_an_upload_is_taken_in_by_a_job(client: Client, uploads: Path) -> None:
     job = upload(client, "Käse & <b>.md", LIGHTHOUSE.encode(), tags="Coast, North")

@@ -30,8 +30,6 @@ from tests.support.chat_server import (
 from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
-pytestmark = pytest.mark.django_db
-
 TRUE = "Orsolya Quill built the lighthouse at Bavoke in 1874."
 GOOD = answers(statement(TRUE, "S1.1"))
 OTHER_WORDS = ["Which engineer constructed the beacon?", "Whose work is the tower of Bavoke?"]

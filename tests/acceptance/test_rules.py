@@ -20,7 +20,7 @@ from tests.support.client import Api, upload
 from tests.support.commands import run
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
+pytestmark = pytest.mark.usefixtures("cheap_model")
 
 TOWERS = {"name": "towers", "words": ["lighthouse"], "tags": ["tower"]}
 

@@ -19,7 +19,7 @@ from tests.support.documents import ingest_file
 from tests.unit.loaders.scanned_files import SENTENCES, packed, picture_of_text
 from web.answer_presenter import OCR_UNSURE, read_turns
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
+pytestmark = pytest.mark.usefixtures("cheap_model")
 
 QUOTE = "built in 1874 by the engineer"
 

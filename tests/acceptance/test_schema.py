@@ -45,7 +45,6 @@ FIXED = settings(
 pytestmark = [
     pytest.mark.no_cover,  # it would take half as long again
     pytest.mark.slow,
-    pytest.mark.django_db,
     pytest.mark.filterwarnings("ignore:StreamingHttpResponse must consume"),
 ]
 

@@ -12,9 +12,8 @@ from corpus.models import Collection, Document
 from qa.readers import get_reader
 from qa.search.rerankers import get_judge, get_reranker
 from tests.support.client import Api
+from tests.support.database import execute
 from tests.support.documents import BAKERY, LIGHTHOUSE, long_text
-
-pytestmark = pytest.mark.django_db
 
 
 def test_health_counts_what_is_there(api: Api) -> None:
@@ -50,9 +49,8 @@ def test_ready_waits_for_the_models(
 
 @pytest.mark.parametrize("path", ["/documents", "/ui/library"])
 def test_a_database_that_is_not_migrated_is_told_with_what_to_do(api: Api, path: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM django_migrations WHERE app = 'corpus'")
-        cursor.execute("ALTER TABLE corpus_document RENAME COLUMN title TO heading")
+    execute("DELETE FROM django_migrations WHERE app = 'corpus'")
+    execute("ALTER TABLE corpus_document RENAME COLUMN title TO heading")
     response = api.get(path)
     assert response.status_code == 503
     assert response["Retry-After"] == "5"

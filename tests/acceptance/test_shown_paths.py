@@ -17,8 +17,6 @@ from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
 from tests.support.sync_tree import sync_tree
 
-pytestmark = pytest.mark.django_db
-
 
 @pytest.fixture
 def place(tmp_path: Path, settings: Any) -> Path:

@@ -17,7 +17,7 @@ from tests.support.commands import run
 from tests.support.documents import BAKERY, LIGHTHOUSE
 from tests.support.site_server import Site, page, serving
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model", "fetching")]
+pytestmark = pytest.mark.usefixtures("cheap_model", "fetching")
 URL = "https://docs.example.org/guide/"
 
 

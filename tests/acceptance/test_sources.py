@@ -14,7 +14,7 @@ from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE
 from tests.support.paperless import TOKEN, Paperless, serve_paperless
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
+pytestmark = pytest.mark.usefixtures("cheap_model")
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from corpus.models import Document, Job, WatchedFolder
 from corpus.watched.folders import save_configured_folders
 from tests.support.documents import LIGHTHOUSE
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
+pytestmark = pytest.mark.usefixtures("cheap_model")
 
 
 @pytest.fixture

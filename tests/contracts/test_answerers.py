@@ -35,12 +35,12 @@ from tests.support.chat_server import (
     fails,
     in_turn,
     openai,
-    passage,
     says,
     says_whole,
     statement,
     written,
 )
+from tests.support.passages import passage
 
 ROOT = Path(__file__).parents[2]
 
@@ -111,7 +111,7 @@ def test_ollama_is_asked_at_its_openai_endpoint(path: str) -> None:
 
 def test_prompt_holds_the_rules_and_the_segments_behind_their_ids() -> None:
     text = "# Tower\n\nIt is 330 metres tall:\n\n- the mast\n  - the tip\n- the base"
-    under = passage(text, title="Paris", headings=("Paris", "Tower"))
+    under = passage(text, title="Paris", heading_path=("Paris", "Tower"))
     with chat_server(GOOD) as server:
         openai(server).answer(QUERY, [under, PASSAGES[1]])
         (call,) = server.calls

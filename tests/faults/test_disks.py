@@ -1,5 +1,6 @@
 """A disk without room: what is sent is refused as such, and nothing half is left."""
 
+import asyncio
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ from pkb.postgres.server import EmbeddedPostgres
 from tests.campaign.disks import MIB, mounted, remount, why_no_mounts
 from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE
-from tests.unit.admission import Client, in_loop
+from tests.unit.admission import Client
 
 ROOM_MIB = 1
 TOO_LARGE_BYTES = 2 * MIB
@@ -86,7 +87,7 @@ def test_a_body_without_room_is_refused(small_disk: Path, monkeypatch: pytest.Mo
                 )
             assert refused.value.status == 507
 
-    in_loop(test)
+    asyncio.run(test())
 
 
 def test_a_read_only_folder_is_told_by_the_database_that_is_to_be_there(small_disk: Path) -> None:

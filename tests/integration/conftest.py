@@ -7,6 +7,11 @@ import pytest
 from tests.support.documents import BAKERY, LIGHTHOUSE, long_text
 
 
+@pytest.fixture(autouse=True)
+def database_access(db: None) -> None:
+    """Let every test use the database; what it writes there is rolled back."""
+
+
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One of localhost, which nobody has signed, with its key."""

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 from hypothesis import HealthCheck, given
 from hypothesis import settings as drawn_with
 from hypothesis import strategies as st
@@ -32,7 +32,7 @@ from tests.support.chat_server import (
     statement,
 )
 from tests.support.client import Api, chat
-from tests.support.database import on_another_connection
+from tests.support.database import execute, on_another_connection
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest, ingest_text_of
 from tests.support.doubles import points, recorded_metrics
 from tests.support.drawing import examples
@@ -78,11 +78,6 @@ def document() -> Document:
     return Document.objects.get(title="Bavoke")
 
 
-def truncate_tags() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("TRUNCATE corpus_chunktag")
-
-
 CHANGES: dict[str, Callable[[], Any]] = {
     "a document is added": lambda: ingest_text_of(Collection.objects.get())(NOTE),
     "a document is replaced": lambda: ingest_text_of(Collection.objects.get())(
@@ -94,7 +89,7 @@ CHANGES: dict[str, Callable[[], Any]] = {
     "a document gets other tags": lambda: change_tags(document().pk, ["sea"]),
     "a tag gets another name": lambda: Tag.objects.update(name="shore"),
     "a tag is deleted": lambda: Tag.objects.all().delete(),
-    "tags are truncated": truncate_tags,
+    "tags are truncated": lambda: execute("TRUNCATE corpus_chunktag"),
     "a chunk changes": lambda: Chunk.objects.update(page=7),
     "chunks are deleted": lambda: Chunk.objects.all().delete(),
     "a vector changes": lambda: Embedding.objects.update(model="other"),
@@ -240,8 +235,7 @@ def test_a_quote_that_is_not_in_its_document_is_not_given_again(ingest: Ingest) 
     ingest(LIGHTHOUSE)
     ask()
     # As if a change had not been told.
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE corpus_documentcontent SET text = replace(text, '1874', '1875')")
+    execute("UPDATE corpus_documentcontent SET text = replace(text, '1874', '1875')")
     assert not is_repeated(ask())
 
 

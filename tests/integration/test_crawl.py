@@ -26,7 +26,7 @@ from tests.support.documents import BAKERY, LIGHTHOUSE
 from tests.support.jobs import run_job
 from tests.support.site_server import Site, page, serving
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
+pytestmark = pytest.mark.usefixtures("cheap_model")
 
 COAST = "The keepers of Bavoke write down what they see, every evening of the year."
 MILL = "The mill behind the harbour grinds rye and barley since the year 1811."

@@ -14,7 +14,7 @@ from tests.support.jobs import run_job
 from tests.support.ports import was_asked
 from tests.support.site_server import Site, page, serving
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
+pytestmark = pytest.mark.usefixtures("cheap_model")
 
 # Each with the port of a listener that nobody is to ask.
 FORBIDDEN = (

@@ -40,6 +40,7 @@ from corpus.vector_index import ensure_vector_index, vector_index_name
 from pkb.postgres.roles import ensure_database
 from pkb.postgres.server import SUPERUSER
 from tests.support.client import Api
+from tests.support.database import execute
 from tests.support.documents import LIGHTHOUSE, ingest_text_of
 from tests.support.processes import OWNER, SERVING, administering, own_database
 
@@ -78,15 +79,9 @@ def refused() -> Iterator[None]:
     assert isinstance(refusal.value.__cause__, psycopg.errors.InsufficientPrivilege)
 
 
-def execute(statement: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(statement)
-
-
 def current_role() -> str:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT current_user")
-        return str(cursor.fetchone()[0])
+    ((role,),) = execute("SELECT current_user")
+    return str(role)
 
 
 @pytest.mark.parametrize(
@@ -133,11 +128,9 @@ def test_it_is_granted_the_use_of_every_table(serving: None) -> None:
        AND NOT (has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT')
                 AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE'))
     """
-    with connection.cursor() as cursor:
-        cursor.execute(lacking)
-        assert {name for (name,) in cursor.fetchall()} == {
-            "accounts_event", "corpus_collectionaccess", "django_migrations",
-        }  # fmt: skip
+    assert {name for (name,) in execute(lacking)} == {
+        "accounts_event", "corpus_collectionaccess", "django_migrations",
+    }  # fmt: skip
 
 
 def test_what_was_granted_before_and_is_no_longer_is_taken_back(serving: None) -> None:
@@ -212,9 +205,7 @@ def test_an_index_is_made_by_the_owner_whoever_asks(serving: None, settings: Any
     settings.PKB_EMBEDDERS = {"hashing-32": {"BACKEND": hashing, "OPTIONS": {"dimension": 32}}}
     create_collection("notes", embedding_model="hashing-32")
     owner_of = "SELECT relowner::regrole::text FROM pg_class WHERE relname = %s"
-    with connection.cursor() as cursor:
-        cursor.execute(owner_of, [vector_index_name("hashing-32")])
-        assert cursor.fetchone() == (OWNER["USER"],)
+    assert execute(owner_of, vector_index_name("hashing-32")) == [(OWNER["USER"],)]
     assert current_role() == SERVING["USER"]
     # A transaction is of one connection.
     with refused(), transaction.atomic():
@@ -232,44 +223,29 @@ def test_the_purge_lets_old_events_go_and_nothing_else_does(serving: None, setti
     assert not Event.objects.exists()
 
 
-def by_words() -> QuerySet[Any]:
-    query = SearchQuery("oven", search_type="raw", config="simple")
-    return Chunk.objects.filter(lexemes=query)
-
-
-def by_metadata() -> QuerySet[Any]:
-    return Document.objects.matching_filter(
-        parse_filter({"type": "eq", "key": "metadata.team", "value": "harbour"})
-    )
-
-
-def of_an_entry() -> QuerySet[Any]:
-    return Document.objects.filter(metadata__contains={"mirror": {"source": "mail"}})
-
-
-def naming() -> QuerySet[Any]:
-    return IdempotentRequest.objects.naming([UUID(int=1)])
-
-
-def after_a_title() -> QuerySet[Any]:
-    return Document.objects.alias(lower=Lower("title")).filter(lower__gt="m")
+OF_A_TEAM = parse_filter({"type": "eq", "key": "metadata.team", "value": "harbour"})
+OVEN = SearchQuery("oven", search_type="raw", config="simple")
 
 
 @embedded
 @pytest.mark.parametrize(
-    ("find", "index"),
+    ("rows", "index"),
     [
-        (by_words, "chunk_lexemes"),
-        (by_metadata, "document_metadata"),
-        (of_an_entry, "document_metadata"),
-        (naming, "idempotent_document"),
-        (after_a_title, "document_by_title"),
+        (Chunk.objects.filter(lexemes=OVEN), "chunk_lexemes"),
+        (Document.objects.matching_filter(OF_A_TEAM), "document_metadata"),
+        (
+            Document.objects.filter(metadata__contains={"mirror": {"source": "mail"}}),
+            "document_metadata",
+        ),
+        (IdempotentRequest.objects.naming([UUID(int=1)]), "idempotent_document"),
+        (
+            Document.objects.alias(lower=Lower("title")).filter(lower__gt="m"),
+            "document_by_title",
+        ),
     ],
+    ids=["words", "metadata", "an entry", "documents named", "titles"],
 )
-def test_an_index_is_asked_under_a_policy(
-    serving: None, find: Callable[[], QuerySet[Any]], index: str
-) -> None:
-    rows = find()
+def test_an_index_is_asked_under_a_policy(serving: None, rows: QuerySet[Any], index: str) -> None:
     table = rows.model._meta.db_table
     with as_owner():
         execute(f"DROP POLICY IF EXISTS tried ON {table}")
@@ -347,9 +323,7 @@ def test_the_embedded_server_takes_such_settings_away(serving: None) -> None:
     execute(f"ALTER ROLE {SERVING['USER']} IN DATABASE {NAME} SET application_name = 'left behind'")
     at = connection.settings_dict["HOST"], connection.settings_dict["PORT"]
     ensure_database(f"host={at[0]} port={at[1]} user={SUPERUSER}", NAME)
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT FROM pg_db_role_setting WHERE setrole = current_user::regrole")
-        assert cursor.fetchone() is None
+    assert not execute("SELECT FROM pg_db_role_setting WHERE setrole = current_user::regrole")
 
 
 @embedded

@@ -3,16 +3,12 @@
 import runpy
 from pathlib import Path
 
-import pytest
-
 from corpus.models import Collection, Document
 from evaluation.datasets import DataSet, GoldDocument, GoldQuestion
 from qa.models import Answer
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
 
 SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "disagreement.py"))
-
-pytestmark = pytest.mark.django_db
 
 
 def test_it_keeps_no_answer_and_no_copy_and_shares_no_collection() -> None:

@@ -9,8 +9,6 @@ from corpus.models import Document
 from tests.support.documents import BAKERY, LIGHTHOUSE, ingest_text_of
 from tests.support.drawing import examples
 
-pytestmark = pytest.mark.django_db
-
 MODEL = "hashing-64"
 
 

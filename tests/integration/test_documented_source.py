@@ -18,7 +18,6 @@ from tests.support.documents import BAKERY, LIGHTHOUSE
 PAGE = Path(__file__).parents[2] / "docs" / "guides" / "paperless-and-mail.md"
 
 
-@pytest.mark.django_db
 @pytest.mark.usefixtures("cheap_model")
 def test_the_documented_source_is_mirrored(
     settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -15,8 +15,6 @@ from qa.models import Answer, Feedback
 from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 
-pytestmark = pytest.mark.django_db
-
 
 @pytest.fixture
 def answer_id(api: Api, ingest: Ingest) -> UUID:

@@ -39,7 +39,6 @@ from tests.support.client import Api
 from tests.support.commands import run
 from tests.support.documents import LIGHTHOUSE
 
-pytestmark = pytest.mark.django_db
 Go = Callable[[str], None]
 
 

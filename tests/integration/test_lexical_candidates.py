@@ -14,9 +14,8 @@ from corpus.models import Chunk, Collection, Document
 from qa.search import hybrid
 from qa.search.hybrid import HybridRetriever
 from qa.types import Query
+from tests.support.database import execute
 from tests.support.documents import ingest_text_of
-
-pytestmark = pytest.mark.django_db
 
 DOCUMENT_COUNT = 24
 # Every second text has stone, every third river, every fourth granary, and all have harbour.
@@ -165,10 +164,9 @@ def read_narrow(query: LexicalQuery) -> LexicalQuery:
 
 def test_pages_are_taken_to_be_in_memory_on_any_server() -> None:
     """Else the index of words is passed over for reading all chunks (docs/decisions/0013)."""
-    with connection.cursor() as cursor:
-        cursor.execute("""SELECT source, setting::float FROM pg_settings
-                           WHERE name IN ('seq_page_cost', 'random_page_cost') ORDER BY name""")
-        assert cursor.fetchall() == [("client", 0.33), ("client", 0.3)]
+    costs = execute("""SELECT source, setting::float FROM pg_settings
+                        WHERE name IN ('seq_page_cost', 'random_page_cost') ORDER BY name""")
+    assert costs == [("client", 0.33), ("client", 0.3)]
 
 
 def test_a_word_counts_as_often_as_it_stands_in_a_chunk(collection: Collection) -> None:

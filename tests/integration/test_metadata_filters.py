@@ -4,14 +4,15 @@ import json
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from corpus.filters import parse_filter
 from corpus.models import Collection, Document
+from tests.support.database import execute
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.no_cover]
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 drawn = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 hostile = st.sampled_from(
@@ -60,9 +61,7 @@ def plainly_found(comparison: dict[str, Any]) -> set[Any]:
     wanted = "$value[*]" if op == "in" else "$value"
     key = json.dumps(comparison["key"].removeprefix("metadata."))
     path = f"$.{key} ? (@ {OPERATORS[op]} {wanted})"
-    with connection.cursor() as cursor:
-        cursor.execute(REFERENCE, [path, json.dumps({"value": value})])
-        return {row[0] for row in cursor.fetchall()}
+    return {row[0] for row in execute(REFERENCE, path, json.dumps({"value": value}))}
 
 
 def found(comparison: dict[str, Any]) -> set[Any]:
@@ -83,8 +82,7 @@ def test_a_value_is_compared_as_data_whatever_it_holds(
         store([*metadata, {key: value}, {key: [value]}])
         expected = plainly_found(comparison)
         assert found(comparison) == expected
-        with connection.cursor() as cursor:
-            cursor.execute("SET LOCAL enable_seqscan = off")
+        execute("SET LOCAL enable_seqscan = off")
         assert found(comparison) == expected
         transaction.set_rollback(True)
 
@@ -95,9 +93,8 @@ def test_a_value_is_compared_as_data_whatever_it_holds(
 )
 def test_equality_is_looked_up_in_the_index(op: str, value: Any) -> None:
     store([{"a": number} for number in range(300)])
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE corpus_document")
-        cursor.execute("SET LOCAL enable_seqscan = off")
+    execute("ANALYZE corpus_document")
+    execute("SET LOCAL enable_seqscan = off")
     wanted = parse_filter({"type": op, "key": "a", "value": value})
     plan = Document.objects.matching_filter(wanted).explain(analyze=True)
     assert "Bitmap Index Scan on document_metadata" in plan

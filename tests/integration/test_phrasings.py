@@ -10,7 +10,7 @@ from qa.search.hybrid import HybridRetriever
 from qa.types import Passage, Query
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.usefixtures("library")
 
 MODES = ["hybrid", "semantic", "lexical"]
 # Has no word of the bakery's document, and is nearer to others.
@@ -39,7 +39,6 @@ def library(ingest: Ingest) -> None:
     ingest(REFUND, title="refund", tags=["town"], source="cli")
 
 
-@pytest.mark.usefixtures("library")
 def test_what_only_another_phrasing_finds_comes_back() -> None:
     further = replace(FOREIGN, phrasings=(BREAD,))
     assert "bakery" not in titles(find(FOREIGN, mode="lexical"))
@@ -48,7 +47,6 @@ def test_what_only_another_phrasing_finds_comes_back() -> None:
     assert "bakery" in titles(find(further, limit=2, rows=2))
 
 
-@pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("mode", MODES)
 def test_passage_has_the_best_score_of_all_wordings_and_first_similarity(
     mode: str,
@@ -65,7 +63,6 @@ def test_passage_has_the_best_score_of_all_wordings_and_first_similarity(
     assert [p.score for p in found] == sorted((p.score for p in found), reverse=True)
 
 
-@pytest.mark.usefixtures("library")
 def test_each_sentence_of_a_question_is_searched_for() -> None:
     """The same words as one sentence have one vector, which is near neither document."""
     keeper = "Who built the lighthouse at Bavoke and how tall is its tower of basalt"
@@ -77,7 +74,6 @@ def test_each_sentence_of_a_question_is_searched_for() -> None:
     assert one["refund"] == several["refund"] == 0
 
 
-@pytest.mark.usefixtures("library")
 def test_a_chunk_without_a_vector_yet_is_found_by_its_words() -> None:
     Embedding.objects.filter(chunk__document__title="bakery").delete()
     found = find(replace(FOREIGN, text="Which caraway bread?"))
@@ -85,7 +81,6 @@ def test_a_chunk_without_a_vector_yet_is_found_by_its_words() -> None:
     assert found[0].similarity == 0
 
 
-@pytest.mark.usefixtures("library")
 def test_a_passage_has_the_same_score_however_many_are_asked_for() -> None:
     query = replace(FOREIGN, text="From whom do sailors buy victuals?")
     few, all_of_them = find(query, limit=2, rows=2), find(query, limit=4, rows=2)
@@ -94,7 +89,6 @@ def test_a_passage_has_the_same_score_however_many_are_asked_for() -> None:
     assert [passage.score for passage in few] == [scores[title] for title in titles(few)]
 
 
-@pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("mode", MODES)
 def test_as_many_come_back_as_were_asked_for(mode: str) -> None:
     query = replace(FOREIGN, text=BREAD, phrasings=("Are goods reimbursed?", "Who winds the lens?"))
@@ -102,14 +96,12 @@ def test_as_many_come_back_as_were_asked_for(mode: str) -> None:
     assert len(set(titles(find(query, mode=mode)))) == len(find(query, mode=mode))
 
 
-@pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("mode", MODES)
 def test_the_question_again_changes_nothing(mode: str) -> None:
     query = replace(FOREIGN, text=BREAD)
     assert find(replace(query, phrasings=(BREAD,)), mode=mode) == find(query, mode=mode)
 
 
-@pytest.mark.usefixtures("library")
 @pytest.mark.parametrize("mode", MODES)
 def test_collection_tags_and_filters_hold_for_each_phrasing(mode: str) -> None:
     hidden = Collection.objects.create(

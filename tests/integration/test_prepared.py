@@ -8,17 +8,13 @@ from django.db import DataError, connection, transaction
 from corpus.access.principal import ANONYMOUS, acting_as
 from corpus.models import Collection
 from corpus.postgres.prepared import fetch_prepared
+from tests.support.database import execute
 
-pytestmark = pytest.mark.django_db
 NAMES = "SELECT name FROM corpus_collection WHERE name = %s"
 
 
 def planned_count() -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%name = $1'"
-        )
-        return int(cursor.fetchone()[0])
+    return len(execute("SELECT FROM pg_prepared_statements WHERE statement LIKE '%name = $1'"))
 
 
 def test_a_statement_is_planned_once_for_all_values() -> None:
@@ -29,8 +25,7 @@ def test_a_statement_is_planned_once_for_all_values() -> None:
 
 def test_the_connection_keeps_no_text_of_other_statements() -> None:
     fetch_prepared(NAMES, ["default"])
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT length(%s)", ["a document's text"])
+    execute("SELECT length(%s)", "a document's text")
     driver: Any = connection.connection
     assert driver.prepare_threshold is None
     assert not driver._prepared._counts

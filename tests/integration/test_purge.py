@@ -1,20 +1,18 @@
 """What is kept, and for how long."""
 
 from datetime import timedelta
-from io import StringIO
 from typing import Any
 
 import pytest
 from django.contrib.sessions.models import Session as LoginSession
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.utils import timezone
 from procrastinate.contrib.django import app
 
 from corpus.models import Collection, Tombstone
 from qa.models import Answer, ChatStream, Feedback, Message, Session
 from qa.retention import purge
-
-pytestmark = pytest.mark.django_db
+from tests.support.commands import run
 
 
 def days_ago(days: float) -> Any:
@@ -42,12 +40,6 @@ def kept(collection: Collection, settings: Any) -> dict[str, Any]:
     return {"old": old, "new": new, "expired": expired, "live": live}
 
 
-def purge_by_command(*arguments: str) -> str:
-    out = StringIO()
-    call_command("purge", *arguments, stdout=out)
-    return out.getvalue()
-
-
 def test_without_a_retention_only_what_has_expired_goes(kept: dict[str, Any]) -> None:
     assert purge() == {
         "answers": 0, "sessions": 1, "streams": 1, "tombstones": 0, "cookies": 1,
@@ -60,7 +52,7 @@ def test_without_a_retention_only_what_has_expired_goes(kept: dict[str, Any]) ->
 
 def test_old_answers_go_with_their_feedback_and_messages(kept: dict[str, Any]) -> None:
     assert (
-        purge_by_command("--days", "30")
+        run("purge", "--days", "30")[0]
         == "1 answers, 1 sessions, 1 streams, 0 tombstones, 1 cookies, 0 logins, 0 events, 0 files"
         " removed\n"
     )
@@ -70,7 +62,7 @@ def test_old_answers_go_with_their_feedback_and_messages(kept: dict[str, Any]) -
 
 
 def test_a_dry_run_removes_nothing(kept: dict[str, Any]) -> None:
-    text = purge_by_command("--days", "30", "--dry-run")
+    text = run("purge", "--days", "30", "--dry-run")[0]
     assert text == (
         "1 answers, 1 sessions, 1 streams, 0 tombstones, 1 cookies, 0 logins, 0 events, 0 files"
         " would be removed\n"
@@ -99,7 +91,7 @@ def test_tombstones_go_after_their_days(settings: Any) -> None:
 @pytest.mark.parametrize("days", ["-1", "many", "99999"])
 def test_days_that_are_none_are_refused(days: str) -> None:
     with pytest.raises(CommandError, match="a whole number of days"):
-        purge_by_command("--days", days)
+        run("purge", "--days", days)[0]
 
 
 def test_workers_purge_periodically(kept: dict[str, Any]) -> None:

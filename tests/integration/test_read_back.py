@@ -25,7 +25,7 @@ from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION, ingest_text_of
 from tests.support.drawing import examples
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow, pytest.mark.no_cover]
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 MODEL = "hashing-64"
 # Of each door; all that is shown is read after a round. The first is of the plainest bodies.

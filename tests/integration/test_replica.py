@@ -25,6 +25,7 @@ from pkb.status.view import ServiceStatus
 from qa.search.hybrid import HybridRetriever
 from qa.types import Query
 from tests.faults.clusters import ask, cluster_in, reachable_directory
+from tests.support.database import execute
 from tests.support.documents import LIGHTHOUSE, ingest_text_of
 from tests.support.doubles import embed_by_hashing, hash_collections
 from tests.support.processes import template
@@ -121,9 +122,7 @@ def standby_shown() -> dict[str, Any]:
 
 
 def is_on_standby() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_is_in_recovery()")
-        return bool(cursor.fetchone()[0])
+    return execute("SELECT pg_is_in_recovery()") == [(True,)]
 
 
 def test_a_search_reads_the_standby_and_what_is_acknowledged(standby: EmbeddedPostgres) -> None:
@@ -255,9 +254,8 @@ def test_statement_too_long_on_the_standby_is_not_tried_on_the_primary(
 
     def take_long() -> None:
         asked.append(is_on_standby())
-        with connection.cursor() as cursor:
-            cursor.execute("SET LOCAL statement_timeout = '20ms'")
-            cursor.execute("SELECT pg_sleep(5)")
+        execute("SET LOCAL statement_timeout = '20ms'")
+        execute("SELECT pg_sleep(5)")
 
     with pytest.raises(OperationalError) as told:
         read_in_snapshot(take_long)
@@ -279,8 +277,7 @@ def test_what_a_lost_connection_cut_short_is_read_on_the_primary(
     def be_cut_off_there() -> str:
         asked.append(is_on_standby())
         if asked[-1]:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+            execute("SELECT pg_terminate_backend(pg_backend_pid())")
         return "read"
 
     assert read_in_snapshot(be_cut_off_there) == "read"

@@ -15,8 +15,6 @@ from tests.support.documents import BAKERY, LIGHTHOUSE, long_text
 from tests.support.jobs import run_job
 from tests.support.sync_tree import sync_tree
 
-pytestmark = pytest.mark.django_db
-
 SECRET = "The vault of the harbour office opens with four seven one one, says Maren Holt."
 
 

@@ -32,7 +32,7 @@ from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_file, ing
 from tests.support.jobs import run_job
 from tests.support.sync_tree import sync_tree
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cheap_model")]
+pytestmark = pytest.mark.usefixtures("cheap_model")
 
 MAIL = (
     "From: Ann Lee <ann.lee@example.org>\nTo: b@c.example\nSubject: Rechnung_2026-03.pdf\n\n"

@@ -17,9 +17,10 @@ from corpus.vector_index import ensure_vector_index, vector_index_name
 from qa.search.hybrid import HybridRetriever
 from qa.types import Query
 from tests.support.client import Api
+from tests.support.database import execute
 from tests.support.documents import Ingest
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 MODES = ["hybrid", "semantic", "lexical"]
 
@@ -153,8 +154,7 @@ def crowd(django_db_setup: None, django_db_blocker: Any) -> Iterator[Collection]
         ensure_vector_index(model=EMBEDDER.name, dimension=EMBEDDER.dimension)
         _fill(collection)
         # As autovacuum does in time: without figures the planner reads all rows, not the index.
-        with connection.cursor() as cursor:
-            cursor.execute("ANALYZE corpus_document, corpus_chunk, corpus_embedding")
+        execute("ANALYZE corpus_document, corpus_chunk, corpus_embedding")
         yield collection
         collection.delete()
 
@@ -306,9 +306,8 @@ def test_of_a_large_index_more_rows_are_compared_and_more_candidates_kept(
 
 
 def candidates_kept() -> int:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT current_setting('hnsw.ef_search')::int")
-        return int(cursor.fetchone()[0])
+    ((count,),) = execute("SELECT current_setting('hnsw.ef_search')::int")
+    return int(count)
 
 
 def test_a_small_collection_is_found_among_the_vectors_of_a_large_one(

@@ -17,9 +17,9 @@ from corpus.catalogue import (
 )
 from corpus.invariants import find_violations
 from corpus.models import Chunk, ChunkTag, Collection, Document, DocumentCount, Tag
+from tests.support.database import execute
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of, long_text
 
-pytestmark = pytest.mark.django_db
 LINKS = ("corpus_document_tags", "corpus_chunktag")
 
 # Of a new one without tags, the beginning and end of its transaction among them.
@@ -140,12 +140,11 @@ LISTS = {
 
 @pytest.mark.parametrize("index", LISTS)
 def test_a_list_is_read_in_the_order_of_an_index(index: str) -> None:
-    with connection.cursor() as cursor:
-        # Of a few rows Postgres would rather read and sort them all.
-        for means in ("seqscan", "bitmapscan", "sort"):
-            cursor.execute(f"SET LOCAL enable_{means} = off")
-        if index == "document_listing":  # of so few rows the other is as cheap
-            cursor.execute("DROP INDEX document_listing_of_all")
+    # Of a few rows Postgres would rather read and sort them all.
+    for means in ("seqscan", "bitmapscan", "sort"):
+        execute(f"SET LOCAL enable_{means} = off")
+    if index == "document_listing":  # of so few rows the other is as cheap
+        execute("DROP INDEX document_listing_of_all")
     plan = LISTS[index].explain()
     assert index in plan.split()
     assert "Sort Key: corpus_document" not in plan

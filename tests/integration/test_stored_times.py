@@ -16,6 +16,7 @@ from corpus.invariants import find_violations
 from corpus.models import Document
 from corpus.times import EARLIEST, LATEST, is_storable_time
 from tests.support.client import Api
+from tests.support.database import execute
 from tests.support.documents import LIGHTHOUSE, Ingest
 
 TOO_FAR = [
@@ -77,9 +78,8 @@ def test_a_file_is_taken_in_whenever_it_was_changed(seconds: int) -> None:
 
 def write_beyond(document_id: str, column: str, moment: str) -> None:
     """As a version before the bounds could."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        cursor.execute("ALTER TABLE corpus_document DROP CONSTRAINT document_times_can_be_read")
+    execute("SET CONSTRAINTS ALL IMMEDIATE")
+    execute("ALTER TABLE corpus_document DROP CONSTRAINT document_times_can_be_read")
     Document.objects.filter(pk=document_id).update(**{column: Cast(Value(moment), DateTimeField())})
 
 

@@ -16,8 +16,6 @@ from corpus.models import Chunk, Collection, Document, Job
 from tests.support.documents import BAKERY, LIGHTHOUSE
 from tests.support.sync_tree import sync_tree
 
-pytestmark = pytest.mark.django_db
-
 
 def outcomes(job: Job) -> dict[str, str]:
     return {Path(item.path).name: item.outcome for item in job.items.all()}

@@ -12,8 +12,6 @@ from tests.support.database import fingerprint
 from tests.support.documents import BAKERY, LIGHTHOUSE, long_text
 from tests.support.sync_tree import sync_tree
 
-pytestmark = pytest.mark.django_db
-
 Change = Callable[[Path], object]
 
 

@@ -2,13 +2,9 @@
 
 from typing import Any
 
-import pytest
-
 from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION
 from tests.support.doubles import points, recorded_metrics
-
-pytestmark = pytest.mark.django_db
 
 INGEST_SPANS = {
     "ingest",

@@ -15,8 +15,6 @@ from corpus.lexical import (
 from corpus.models import Chunk, Collection, TermCount
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of, long_text
 
-pytestmark = pytest.mark.django_db
-
 
 def frequency(word: str, collection: Collection) -> int:
     found = read_frequencies(word, collection_id=collection.pk, language=collection.language)

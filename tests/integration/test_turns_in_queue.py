@@ -30,7 +30,7 @@ from corpus.queue import (
 )
 from tests.support.documents import BAKERY
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_queue", "cheap_model")]
+pytestmark = pytest.mark.usefixtures("empty_queue", "cheap_model")
 Send = Callable[..., list[Job]]
 
 

@@ -29,7 +29,7 @@ from tests.support.documents import BAKERY, LIGHTHOUSE, ingest_text_of
 from tests.support.mails import FIRST, mail, write_mbox
 from tests.support.users import Tenant, call, make_otto
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_queue", "cheap_model")]
+pytestmark = pytest.mark.usefixtures("empty_queue", "cheap_model")
 
 
 @pytest.fixture

@@ -20,10 +20,9 @@ from corpus.vector_index import (
     ensure_vector_index,
     vector_index_name,
 )
+from tests.support.database import execute
 from tests.support.documents import BAKERY, LIGHTHOUSE, ingest_text_of
 from tests.support.waiting import wait_until
-
-pytestmark = pytest.mark.django_db
 
 MODEL = "hashing-77"
 LOCK = "LOCK TABLE corpus_embedding IN ROW EXCLUSIVE MODE NOWAIT"
@@ -39,23 +38,17 @@ def other_connection() -> Iterator["psycopg.Connection[tuple[object, ...]]"]:
 
 def make_index(timeout_ms: int = 0) -> None:
     """On a connection of this thread, outside of the test's transaction."""
-    with connection.cursor() as cursor:
-        cursor.execute("SET statement_timeout = %s", [timeout_ms])
+    execute("SET statement_timeout = %s", timeout_ms)
     try:
         ensure_vector_index(model=MODEL, dimension=77)
     finally:
-        with connection.cursor() as cursor:
-            cursor.execute("RESET statement_timeout")
+        execute("RESET statement_timeout")
         connections.close_all()
 
 
 def states() -> list[bool]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)",
-            [vector_index_name(MODEL)],
-        )
-        return [row[0] for row in cursor.fetchall()]
+    of_index = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)"
+    return [is_valid for (is_valid,) in execute(of_index, vector_index_name(MODEL))]
 
 
 @pytest.fixture
@@ -132,13 +125,8 @@ def test_a_graph_gets_the_memory_that_it_needs() -> None:
 def test_a_vector_lies_in_its_row_in_half_precision(dimension: int) -> None:
     made = create_collection("halves", embedding_model=f"hashing-{dimension}")
     lighthouse = ingest_text_of(made)(LIGHTHOUSE)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_column_toast_chunk_id(vector), pg_column_size(vector)"
-            " FROM corpus_embedding WHERE chunk_id = %s",
-            [lighthouse.chunk_ids[0]],
-        )
-        moved_to, size_bytes = cursor.fetchone()
+    place = "SELECT pg_column_toast_chunk_id(vector), pg_column_size(vector) FROM corpus_embedding"
+    ((moved_to, size_bytes),) = execute(f"{place} WHERE chunk_id = %s", lighthouse.chunk_ids[0])
     assert moved_to is None
     assert size_bytes < 2 * dimension + 16
 
@@ -151,12 +139,8 @@ def test_what_was_embedded_before_comes_as_it_is_stored() -> None:
     vector = Embedding.objects.of_inputs([digest], model=embedder.name)[digest]
     assert vector.dtype == np.float32
     stored = Embedding.objects.filter(collection=made)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT vector = %s::halfvec FROM corpus_embedding WHERE collection_id = %s",
-            [str(vector.tolist()), made.pk],
-        )
-        assert cursor.fetchone() == (True,)
+    is_same = "SELECT vector = %s::halfvec FROM corpus_embedding WHERE collection_id = %s"
+    assert execute(is_same, str(vector.tolist()), made.pk) == [(True,)]
     (found,) = stored.find_nearest(vector[None], model=embedder.name, count=5, among=1)
     assert found[1] == pytest.approx(0, abs=1e-6)
 
@@ -182,8 +166,7 @@ def test_collections_of_several_dimensions_live_side_by_side() -> None:
 def plan(query: NDArray[np.float32], model: str) -> str:
     """Which index the ordered search takes, were there many rows."""
     rows = Embedding.objects.nearest(query, model=model).values_list("chunk_id")[:5]
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
+    execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
     names = [vector_index_name(f"hashing-{d}") for d in (384, 768, 1_024, 1_536)]
     explained = rows.explain()
     return next(name for name in names if name in explained)

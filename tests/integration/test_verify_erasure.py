@@ -1,19 +1,17 @@
 """Looking for what is left of a deleted text."""
 
 from hashlib import sha256
-from io import StringIO
 from typing import Any
 from uuid import UUID
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from corpus.catalogue import create_collection, delete_collection, delete_document
 from corpus.models import Collection, IdempotentRequest, Job, Tombstone
 from qa.models import Answer
+from tests.support.commands import run
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
-
-pytestmark = pytest.mark.django_db
 
 SHA = sha256(LIGHTHOUSE.encode()).hexdigest()
 SENTENCE = "Every evening the keeper climbs 212 steps to wind the clockwork of the lens."
@@ -21,12 +19,8 @@ SENTENCE = "Every evening the keeper climbs 212 steps to wind the clockwork of t
 
 def verify(content_sha256: str = SHA) -> tuple[list[str], int]:
     """Return the lines and the exit status."""
-    out = StringIO()
-    try:
-        call_command("verify_erasure", content_sha256, stdout=out)
-    except SystemExit as exc:
-        return out.getvalue().splitlines(), int(str(exc.code))
-    return out.getvalue().splitlines(), 0
+    out, _, code = run("verify_erasure", content_sha256)
+    return out.splitlines(), code
 
 
 @pytest.fixture
@@ -86,9 +80,7 @@ def test_the_tombstone_does_not_hold_the_text(deleted: None) -> None:
 
 
 def test_without_a_hash_the_deleted_texts_are_listed(deleted: None) -> None:
-    out = StringIO()
-    call_command("verify_erasure", stdout=out)
-    assert out.getvalue().rstrip().endswith(SHA)
+    assert run("verify_erasure")[0].rstrip().endswith(SHA)
 
 
 def test_by_another_secret_key_nothing_is_said(deleted: None, settings: Any) -> None:

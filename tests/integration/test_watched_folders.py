@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.test import Client
 
 from corpus.invariants import find_violations
@@ -18,6 +17,7 @@ from corpus.roots.allowed import AllowedPath
 from corpus.watched import changes, watcher
 from corpus.watched.folders import is_watcher_running, unwatch_folder, watch_folder
 from corpus.watched.watcher import watch_in_background
+from tests.support.database import execute
 from tests.support.documents import BAKERY, LIGHTHOUSE
 from tests.support.waiting import wait_until
 
@@ -296,9 +296,7 @@ def test_syncs_that_changed_nothing_are_not_kept(folder: Path, watching: None) -
 def test_the_connection_is_given_back(watched: WatchedFolder) -> None:
     with watch_in_background():
         wait_until(is_watcher_running)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database "
-            "WHERE locktype = 'advisory' AND datname = current_database()"
-        )
-        assert cursor.fetchone() == (0,)
+    assert not execute(
+        "SELECT FROM pg_locks JOIN pg_database d ON d.oid = database "
+        "WHERE locktype = 'advisory' AND datname = current_database()"
+    )

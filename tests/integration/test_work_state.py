@@ -5,7 +5,7 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
-from django.db import OperationalError, connection, connections
+from django.db import OperationalError, connections
 from django.test import Client
 
 from corpus.models import Installation
@@ -22,9 +22,9 @@ from pkb.dashboard import describe_state
 from pkb.postgres.programs import PostgresDidNotStart
 from pkb.status import service_status as state_module
 from pkb.status.service_status import Problem, read_state
+from tests.support.database import execute
 from tests.support.standby import standby_at
 
-pytestmark = pytest.mark.django_db
 JOB = UUID("6a50f511-3018-4a63-8095-956467a384db")
 
 
@@ -35,20 +35,13 @@ def quiet_queue(db: None) -> None:
     execute("DELETE FROM procrastinate_workers")
 
 
-def execute(statement: str, *values: int) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values)
-
-
 def register(silent_s: int) -> int:
     """Have a worker that was heard of so long ago; returns its number."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO procrastinate_workers (last_heartbeat)"
-            " VALUES (now() - make_interval(secs => %s)) RETURNING id",
-            [silent_s],
-        )
-        return int(cursor.fetchone()[0])
+    insert = (
+        "INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - %s * interval '1 s')"
+    )
+    ((number,),) = execute(f"{insert} RETURNING id", silent_s)
+    return int(number)
 
 
 def test_workers_are_named_with_their_last_heartbeat_and_what_they_run() -> None:

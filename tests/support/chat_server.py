@@ -10,7 +10,8 @@ from typing import Any
 
 from qa.answerers.lm_answerer import LMAnswerer
 from qa.grounding.drafts import Claim
-from qa.types import Passage, Query
+from qa.types import Query
+from tests.support.passages import passage
 
 KEY = "sk-a-key-that-must-not-be-seen-4711"
 QUESTION = "How tall is the tower?"
@@ -313,21 +314,6 @@ def language_model(settings: Any, behaviour: Behaviour, **options: Any) -> Itera
 
 TALL = "The tower is 330 metres tall."
 GOOD = answers(statement(TALL, "S1.1"))
-
-
-def passage(text: str, *, title: str = "", headings: tuple[str, ...] = ()) -> Passage:
-    return Passage(
-        chunk_id="c",
-        document_id="d",
-        content_sha256="0" * 64,
-        title=title,
-        source_uri="",
-        heading_path=headings,
-        page=None,
-        text=text,
-        start_char=0,
-        end_char=len(text),
-    )
 
 
 PASSAGES = [

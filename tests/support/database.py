@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from hashlib import sha256
 from time import sleep
+from typing import Any
 
 from django.db import connection, transaction
 
@@ -18,10 +19,15 @@ SELECT quote_ident(table_name) FROM information_schema.tables
 """
 
 
-def tables() -> list[str]:
+def execute(statement: str, *values: Any) -> list[tuple[Any, ...]]:
+    """Run a statement on the connection of the test; return its rows."""
     with connection.cursor() as cursor:
-        cursor.execute(_TABLES)
-        return [name for (name,) in cursor.fetchall()]
+        cursor.execute(statement, values or None)
+        return list(cursor.fetchall()) if cursor.description else []
+
+
+def tables() -> list[str]:
+    return [name for (name,) in execute(_TABLES)]
 
 
 def places_of(*words: str) -> set[str]:
@@ -33,24 +39,15 @@ def places_of(*words: str) -> set[str]:
     for table in tables():
         for word in words:
             forms = [f"%{word}%", f"%{word.encode().hex()}%"]
-            with connection.cursor() as cursor:
-                cursor.execute(
-                    f"SELECT count(*) FROM {table} t WHERE t::text ILIKE ANY(%s)",  # noqa: S608
-                    [forms],
-                )
-                if cursor.fetchone()[0]:
-                    found.add(f"{table}: {word}")
+            if execute(f"SELECT FROM {table} t WHERE t::text ILIKE ANY(%s) LIMIT 1", forms):
+                found.add(f"{table}: {word}")
     return found
 
 
 def fingerprint() -> dict[str, str]:
     """Return a hash of all rows of each table."""
-    hashes = {}
-    for table in tables():
-        with connection.cursor() as cursor:
-            cursor.execute(f"SELECT t::text FROM {table} t ORDER BY 1")  # noqa: S608
-            hashes[table] = sha256(repr(cursor.fetchall()).encode()).hexdigest()
-    return hashes
+    rows = {name: execute(f"SELECT t::text FROM {name} t ORDER BY 1") for name in tables()}  # noqa: S608
+    return {name: sha256(repr(found).encode()).hexdigest() for name, found in rows.items()}
 
 
 @contextmanager
@@ -60,7 +57,7 @@ def held_up(act: Callable[[], object]) -> Iterator[None]:
         with transaction.atomic():
             yield
             begun = pool.submit(_and_close(act))
-            while not _someone_waits():
+            while execute(_WAITING) == [(0,)]:
                 assert not begun.done()
                 sleep(POLL_S)
         begun.result()
@@ -82,9 +79,3 @@ def _and_close(act: Callable[[], object]) -> Callable[[], object]:
             connection.close()
 
     return bind_principal(acting)
-
-
-def _someone_waits() -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute(_WAITING)
-        return bool(cursor.fetchone()[0])

@@ -9,7 +9,8 @@ from corpus.ingestion.ingest import ingest_submission
 from corpus.ingestion.submission import Attributes, IngestOptions, Submission, SubmittedFile
 from corpus.models import Collection
 from qa.answer_record import AnswerRecord, new_answer_record
-from qa.types import Answer, AnsweredQuestion, Citation, ClosePassage, Passage
+from qa.types import Answer, AnsweredQuestion, Citation, ClosePassage
+from tests.support.passages import passage
 
 Ingest = Callable[..., StoredDocument]
 Quoted = TypeVar("Quoted", Citation, ClosePassage)
@@ -66,17 +67,15 @@ def ingest_text_of(collection: Collection) -> Ingest:
 
 
 # As found in a stored document that begins with LIGHTHOUSE.
-COAST = Passage(
+COAST = passage(
+    LIGHTHOUSE,
+    start_char=100,
     chunk_id="11111111-1111-4111-8111-111111111111",
     document_id="22222222-2222-4222-8222-222222222222",
-    content_sha256="0" * 64,
     title="Coast",
     source_uri="https://coast.example/bavoke",
     heading_path=("Coast", "Towers"),
     page=3,
-    text=LIGHTHOUSE,
-    start_char=100,
-    end_char=100 + len(LIGHTHOUSE),
 )
 
 

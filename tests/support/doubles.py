@@ -1,6 +1,5 @@
 """Stand-ins for what is outside: exporters, models, language models' servers."""
 
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -13,7 +12,6 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from corpus.models import Collection
 from corpus.vector_index import ensure_vector_index
-from qa.types import Passage, Reading
 
 # Words hashed into vectors: an embedder that needs no file.
 HASHING_MODEL, HASHING_DIMENSION = "hashing-64", 64
@@ -21,15 +19,6 @@ HASHING = {
     "BACKEND": "corpus.embedders.hashed_words.HashingEmbedder",
     "OPTIONS": {"dimension": HASHING_DIMENSION},
 }
-
-
-def read_as(
-    passage: Passage, answer: str = "", *, score: float = 0.0, margin: float = 0.0
-) -> Passage:
-    """The passage as a reader leaves it that found this answer in its text."""
-    start = passage.text.index(answer)
-    reading = Reading(score, start, start + len(answer), margin)
-    return replace(passage, reading=reading)
 
 
 class StubModel:

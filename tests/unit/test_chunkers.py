@@ -61,13 +61,10 @@ def test_a_paragraph_that_begins_a_chunk_shares_no_sentence() -> None:
     assert cut(f"{first}\n\n{second}", size=10) == [first, second]
 
 
-def test_an_overlap_in_units_is_of_whole_sentences_that_fit() -> None:
+def test_an_overlap_is_of_whole_sentences_that_fit_or_of_words() -> None:
     text = sentences(40)
     for before, after in pairwise(split(text, strategy="sentence", size=48, overlap=15)):
         assert len(re.findall("Sentence", text[after.start : before.end])) == 2
-
-
-def test_an_overlap_too_small_for_a_sentence_is_of_words() -> None:
     text = sentences(40)
     for before, after in pairwise(split(text, strategy="sentence", size=48, overlap=4)):
         assert text[after.start : before.end] == "has five words."
@@ -146,14 +143,11 @@ def test_a_heading_is_not_a_chunk_of_its_own() -> None:
     assert cut(text, outline)[0].startswith("# Top\n\nA b")
 
 
-def test_a_deep_heading_does_not_end_a_chunk() -> None:
+def test_a_heading_of_level_4_does_not_end_a_chunk() -> None:
     text, outline = outlined(
         Block("Some words. " * 5), Block("#### Deep", 4, "Deep"), Block("More words. " * 5)
     )
     assert [piece[:9] for piece in cut(text, outline, sentences=0)] == ["Some word", "#### Deep"]
-
-
-def test_a_heading_of_level_4_does_not_end_a_chunk() -> None:
     text, outline = outlined(Block("Some words."), Block("#### Deep", 4, "Deep"), Block("More."))
     assert len(split(text, outline)) == 1
 
@@ -224,26 +218,20 @@ def test_names_leave_room_for_themselves() -> None:
     assert max(counter.count(s.start, s.end) for s in spans) <= 40
 
 
-def test_a_table_that_fits_is_not_cut() -> None:
+def test_a_table_that_fits_is_whole_and_others_are_cut_between_rows() -> None:
     table = "\n".join(f"| {n} | cell |" for n in range(4))
     text = "Words stand before it. " * 2 + "\n\n" + table
     assert any(table in piece for piece in cut(text, size=24, sentences=0))
-
-
-def test_a_table_too_long_is_cut_between_rows() -> None:
     table = "\n".join(f"| {n}. Row no. {n} | cell |" for n in range(30))
     pieces = cut(table, size=40)
     assert len(pieces) > 3
     assert {line for piece in pieces for line in piece.split("\n")} == set(table.split("\n"))
 
 
-def test_a_listing_with_empty_lines_is_one_block() -> None:
+def test_a_listing_with_empty_lines_is_one_block_and_loses_nothing() -> None:
     listing = "```python\nfirst = 1\n\nsecond = 2\n```"
     text = "Some words stand here.\n\n" + listing + "\n\nAnd words after it."
     assert any(listing in piece for piece in cut(text, sentences=0))
-
-
-def test_a_listing_without_end_loses_nothing() -> None:
     text = "Words.\n\n```\nfirst = 1\n\nsecond = 2"
     assert cut(text) == [text]
 

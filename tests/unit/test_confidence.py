@@ -17,10 +17,10 @@ from qa.grounding.confidence import (
     read_draft_calibration,
     write_calibration,
 )
-from qa.types import Evidence, Passage
-from tests.support.doubles import read_as
+from qa.types import Evidence
+from tests.support.passages import passage, read_as
 
-PASSAGE = Passage("c1", "d1", "0" * 64, "", "", (), None, "Rye is ground.", 0, 14)
+PASSAGE = passage("Rye is ground.")
 WRITTEN = Calibration({"reading": 0.5, "behind": 2.0}, -1.0, {"date": "today"})
 
 
@@ -110,12 +110,9 @@ def test_what_is_no_calibration_is_refused(tmp_path: Path, values: Any) -> None:
         read_calibration(path, "mine")
 
 
-def test_a_calibration_that_is_missing_is_refused(tmp_path: Path) -> None:
+def test_a_calibration_that_is_missing_or_of_another_reader_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="missing"):
         read_calibration(tmp_path / "missing.json", "mine")
-
-
-def test_a_calibration_of_another_reader_is_none_of_this_one(tmp_path: Path) -> None:
     path = tmp_path / "calibration.json"
     write_calibration(path, "mine", WRITTEN)
     with pytest.raises(ValueError, match="nothing for the reader 'other'"):

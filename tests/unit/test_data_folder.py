@@ -27,13 +27,10 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_a_new_data_folder_shows_nothing_to_others(tmp_path: Path) -> None:
+def test_a_new_data_folder_is_closed_and_one_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
     made = create_data_folder(tmp_path / "srv" / "var")
     # Root's Postgres passes through to its own folder, and lists nothing.
     assert mode(made) == (0o711 if os.geteuid() == 0 else OWNER_ONLY)
-
-
-def test_a_folder_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
     tmp_path.chmod(0o750)
     assert create_data_folder(tmp_path) == tmp_path
     assert mode(tmp_path) == 0o750

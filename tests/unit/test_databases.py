@@ -26,13 +26,10 @@ def test_a_given_address_is_taken_apart(tmp_path: Path) -> None:
     assert default["OPTIONS"]["sslmode"] == "require"
 
 
-def test_a_given_host_is_used(tmp_path: Path) -> None:
+def test_a_given_host_is_used_and_otherwise_the_embedded_server(tmp_path: Path) -> None:
     databases, postgres_dir = read_databases(Env(POSTGRES_HOST="db"), tmp_path)
     assert postgres_dir is None
     assert databases["default"]["HOST"] == "db"
-
-
-def test_without_either_the_embedded_one_is_used(tmp_path: Path) -> None:
     databases, postgres_dir = read_databases(Env(DATABASE_URL=None, POSTGRES_HOST=""), tmp_path)
     assert postgres_dir is not None
     assert databases["default"]["ENGINE"] == "pkb.postgres.embedded"

@@ -42,11 +42,8 @@ def test_the_action_follows_from_the_entry_and_what_is_stored(
     assert (decision.action, decision.result.document_id) == (action, document_id)
 
 
-def test_other_settings_replace_an_unchanged_entry() -> None:
+def test_other_settings_and_force_replace_an_unchanged_entry() -> None:
     assert decide(ENTRY, CURRENT, fingerprint="g").action == Action.REPLACE
-
-
-def test_force_replaces_an_unchanged_entry_whatever_its_twins() -> None:
     decision = decide(ENTRY, CURRENT, fingerprint="f", twins=[MOVED], force=True)
     assert decision == Decision(Action.REPLACE, CURRENT)
 

@@ -10,18 +10,15 @@ from hypothesis import strategies as st
 from corpus.sentences import sentence_spans
 from qa.grounding.disagreement import describe_disagreement, find_disagreement, prefer_newest
 from qa.types import Citation, ClosePassage, Evidence, Passage
-from tests.support.doubles import read_as
+from tests.support import passages
+from tests.support.passages import read_as
 
 ANSWER_FROM = 0.5
 
 
 def passage(text: str, answer: str, *, number: int = 1, document: str = "") -> Passage:
-    found = Passage(
-        chunk_id=f"c{number}", document_id=document or f"d{number}", content_sha256="0" * 64,
-        title="", source_uri="", heading_path=(), page=None, text=text, start_char=100,
-        end_char=100 + len(text),
-    )  # fmt: skip
-    return read_as(found, answer)
+    keys = {"chunk_id": f"c{number}", "document_id": document or f"d{number}"}
+    return read_as(passages.passage(text, start_char=100, **keys), answer)
 
 
 def cite(quoted: Passage) -> Citation:
@@ -241,18 +238,12 @@ def test_what_says_otherwise_comes_newest_first_and_undated_last() -> None:
     assert [each.passage.chunk_id for each in found] == ["c4", "c3", "c5", "c2"]
 
 
-def test_the_same_document_does_not_disagree_with_itself() -> None:
+def test_what_is_of_the_same_document_unsure_or_unread_is_not_heard() -> None:
     other = passage(*OTHER, number=2, document="d1")
     assert disagreeing(BUILT, passage(*MILL), [other]) == ()
-
-
-def test_an_unsure_passage_is_not_heard() -> None:
     other = passage(*OTHER, number=2)
     assert disagreeing(BUILT, passage(*MILL), [other], chance=ANSWER_FROM)
     assert disagreeing(BUILT, passage(*MILL), [other], chance=ANSWER_FROM - 0.01) == ()
-
-
-def test_a_passage_without_a_reading_or_a_marked_part_is_not_heard() -> None:
     unread = replace(passage(*OTHER, number=2), reading=None)
     unmarked = read_as(passage(*OTHER, number=3), "")
     selected = replace(passage(*OTHER, number=4), is_selected=True)
@@ -298,12 +289,8 @@ SAID = {1: "1874", 2: "1881", 3: "1890", 4: "1874"}
 
 def dated(number: int, date: str, *, score: float) -> Passage:
     text = f"The mill was built in {SAID[number]} by monks."
-    found = Passage(
-        chunk_id=f"c{number}", document_id=f"d{number}", content_sha256="0" * 64, title="",
-        source_uri="", heading_path=(), page=None, text=text, start_char=0, end_char=len(text),
-        score=score, document_date=date,
-    )  # fmt: skip
-    return read_as(found, SAID[number])
+    found = passage(text, SAID[number], number=number)
+    return replace(found, score=score, document_date=date)
 
 
 def estimate(evidence: Evidence) -> float:

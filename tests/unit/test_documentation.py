@@ -89,15 +89,12 @@ def test_no_page_of_the_site_leads_out_of_its_folder() -> None:
     assert leaving == []
 
 
-def test_the_index_names_each_page() -> None:
+def test_each_index_names_its_pages_or_scripts() -> None:
     folder = ROOT / "docs"
     index = (folder / "index.md").read_text(encoding="utf-8")
     pages = {str(page.relative_to(folder)) for page in folder.rglob("*.md")}
     pages -= {name for name in pages if name.startswith("decisions/0")} | {"index.md"}
     assert [name for name in pages if f"]({name})" not in index] == []
-
-
-def test_the_index_of_benchmarks_names_each_script() -> None:
     folder = ROOT / "benchmarks"
     index = (folder / "README.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(\w+\.py)\b", index)) - {"manage.py"}

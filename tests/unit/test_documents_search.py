@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from qa.search.document_search import choose_mentions, mentions, point_to, speaks_of
 from qa.types import ClosePassage, Passage
+from tests.support import passages
 
 
 def test_a_text_speaks_of_what_it_has_all_telling_words_of() -> None:
@@ -13,7 +14,9 @@ def test_a_text_speaks_of_what_it_has_all_telling_words_of() -> None:
 
 
 def passage(document_id: str, text: str, *headings: str) -> Passage:
-    return Passage(text, document_id, "0" * 64, "Guide", "", headings, None, text, 0, len(text))
+    return passages.passage(
+        text, chunk_id=text, document_id=document_id, title="Guide", heading_path=headings
+    )
 
 
 def test_each_document_that_speaks_of_it_is_told_by_its_first_passage() -> None:

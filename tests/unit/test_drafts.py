@@ -19,7 +19,7 @@ from qa.grounding.drafts import (
 )
 from qa.segments import split_segments
 from qa.types import Answer, Citation, Draft, Passage, Quote, Statement
-from tests.support.doubles import read_as
+from tests.support.passages import read_as
 from tests.unit.test_citations import (
     BUILT,
     FOREIGN,
@@ -192,14 +192,11 @@ def test_what_was_quoted_before_is_not_quoted_again() -> None:
     assert telling.outcomes == ["quoted", "repeated", "stated"]
 
 
-def test_a_statement_that_points_at_nothing_is_not_said() -> None:
+def test_what_points_at_nothing_is_not_said() -> None:
     telling = Telling()
     assert told(telling, SAYS_NOTHING, SAYS_DATED) == DATED
     assert telling.outcomes == ["dropped", "stated"]
     assert telling.streaming.outcomes[0].quoted == ""
-
-
-def test_a_draft_that_points_at_nothing_says_nothing() -> None:
     telling = Telling()
     assert telling.end(SAYS_NOTHING) is None
     assert (telling.said, telling.streaming.cited) == ([], ())
@@ -297,22 +294,16 @@ def test_the_verdict_is_said_before_the_first_statement(verdict: Verdict, said: 
     assert telling.streaming.outcomes[0].text == DATED
 
 
-def test_a_verdict_of_no_is_said_before_what_denies() -> None:
+def test_a_verdict_is_said_once_and_not_before_a_quote() -> None:
     assert told(Telling(), SAYS_RYELESS, verdict="no") == f"No. {RYELESS}"
-
-
-def test_a_verdict_that_the_text_begins_with_is_not_said_twice() -> None:
     denies = says(f"No, {RYELESS.lower()}", *SAYS_RYELESS.quotes)
     assert told(Telling(), denies, verdict="no") == denies.text
+    assert told(Telling(), SAYS_LIE, SAYS_OWNED, verdict="yes") == f"{BUILT} {OWNED}"
 
 
 def test_a_word_that_begins_a_later_sentence_is_no_name() -> None:
     twice = "It dates from 1874. That is its year."
     assert told(Telling(), says(twice, quote(BUILT))) == twice
-
-
-def test_before_a_quote_no_verdict_is_said() -> None:
-    assert told(Telling(), SAYS_LIE, SAYS_OWNED, verdict="yes") == f"{BUILT} {OWNED}"
 
 
 def test_nothing_is_said_before_the_draft_is_sure_enough() -> None:

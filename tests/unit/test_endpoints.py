@@ -40,13 +40,10 @@ def test_a_method_that_is_not_declared_is_light() -> None:
     assert find_endpoint("GET", "/ask").cost == Cost.LIGHT
 
 
-def test_only_uploads_take_files() -> None:
+def test_only_uploads_take_files_and_only_the_answer_is_written_by_a_get() -> None:
     takes_files = {name for name, each in list_operations().items() if each.body == BodySize.FILE}
     assert takes_files == {"POST /ingest"}
     assert find_endpoint("POST", "/ui/library/upload").body == BodySize.FILE
-
-
-def test_only_the_answer_is_written_by_a_get() -> None:
     assert [name for name, each in list_operations().items() if each.writes] == ["GET /answer"]
 
 

@@ -18,13 +18,10 @@ def found(text: str, part: str) -> bool:
     return not split_hashes(hashes).isdisjoint(HASHER.shingles(part, width=width))
 
 
-def test_eight_words_in_a_row_are_found_however_they_are_written() -> None:
+def test_eight_words_in_a_row_are_found_however_written_and_seven_not() -> None:
     assert found(
         LIGHTHOUSE, "It was: THE KEEPER climbs 212 steps\n\nto *wind* the clockwork, he said."
     )
-
-
-def test_seven_words_in_a_row_are_not() -> None:
     assert not found(LIGHTHOUSE, "the keeper climbs 212 steps to wind")
 
 

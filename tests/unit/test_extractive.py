@@ -19,9 +19,9 @@ from qa.answerers.extractive import (
 from qa.grounding.confidence import SCORE_WEIGHT
 from qa.segments import Kind, split_segments
 from qa.types import Draft, Passage, Query
-from tests.support.doubles import read_as
+from tests.support.passages import passage, read_as
 
-RYE = Passage("c1", "d1", "0" * 64, "", "", (), None, "Rye is baked here. Bread is dark.", 0, 33)
+RYE = passage("Rye is baked here. Bread is dark.")
 OATS = replace(RYE, chunk_id="c2", text="Oats are baked here.\n\nPorridge is pale.")
 # The same text further down in the document, and in another one.
 BELOW = replace(OATS, start_char=33, end_char=73)
@@ -131,11 +131,8 @@ def test_next_place_is_quoted_where_the_likeliest_other_passage_is_none() -> Non
     assert cited(found) == ["c1", "c3"]
 
 
-def test_no_passages_make_no_answer() -> None:
-    assert answer() == Draft((), "extractive")
-
-
 def test_what_was_not_read_is_not_quoted() -> None:
+    assert answer() == Draft((), "extractive")
     assert answer(RYE) == answer()
     assert cited(answer(RYE, read_as(OATS, "Oats", score=-9.0))) == ["c2"]
 
@@ -173,11 +170,8 @@ def excerpt(text: str, answer: str, *, max_words: int = 99) -> str:
     return text[start:end]
 
 
-def test_the_sentence_that_answers_is_said() -> None:
-    assert excerpt(PLAIN, "iron", max_words=5) == "The wheel is of iron."
-
-
 def test_all_sentences_that_the_answer_touches_are_said_however_long() -> None:
+    assert excerpt(PLAIN, "iron", max_words=5) == "The wheel is of iron."
     said = excerpt(PLAIN, "iron. Rye", max_words=1)
     assert said == "The wheel is of iron. Rye is ground there."
 
@@ -228,19 +222,13 @@ def test_what_has_no_neighbour_to_need_stands_alone(alone: str) -> None:
 
 def test_an_item_is_said_whole_without_its_neighbours() -> None:
     assert excerpt(ITEMS, "mill") == "- The mill is of oak. Worms eat oak."
-
-
-def test_what_goes_on_with_an_item_is_said_without_other_items() -> None:
     said = excerpt(ITEMS, "Worms")
     assert said.endswith("Worms eat oak.")
     assert "wheel" not in said
 
 
-def test_the_first_item_goes_with_what_leads_to_it() -> None:
+def test_what_leads_to_a_list_and_its_first_item_go_together() -> None:
     assert excerpt(ITEMS, "iron") == "There are three:\n- The wheel is of iron."
-
-
-def test_what_leads_to_a_list_goes_with_its_items() -> None:
     assert excerpt(ITEMS, "three") == ITEMS
 
 
@@ -361,13 +349,10 @@ def test_the_paragraph_before_a_list_leads_to_it() -> None:
     assert whole(text.partition("\n\n")[2], "Wheel") == text[text.index("There") :]
 
 
-def test_a_list_of_too_many_words_is_cut_as_before() -> None:
+def test_without_a_list_near_or_short_enough_all_is_as_before() -> None:
     words = len(ITEMS.split())
     assert whole(ITEMS, "mill", list_words=words) == ITEMS
     assert whole(ITEMS, "mill", list_words=words - 1) == "- The mill is of oak."
-
-
-def test_where_no_list_is_near_all_is_as_before() -> None:
     assert whole(PLAIN, "Anna") == "Anna Holt owns all."
     assert whole(f"{ITEMS}\n\n{PLAIN}", "Anna") == "Anna Holt owns all."
 

@@ -1,27 +1,18 @@
 """Where a right answer was lost, and how many of each kind."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
 from evaluation.figures import BY_KIND, MEASURES, count_by_kind, measure_all, measure_thresholds
-from evaluation.results import ANSWERS, FOREIGN, FailureStage, Observation
+from evaluation.results import ANSWERS, FOREIGN, FailureStage, Figure, Observation
 from evaluation.runs import find_failure_stage
-from qa.types import Answer, AnsweredQuestion, Draft, Passage, Quote, Statement
+from qa.types import Answer, AnsweredQuestion, Draft, Quote, Statement
+from tests.support.passages import passage
 
 GOLD = ("Orsolya Quill",)
-PASSAGE = Passage(
-    chunk_id="c1",
-    document_id="d1",
-    content_sha256="0" * 64,
-    title="",
-    source_uri="",
-    heading_path=(),
-    page=None,
-    text="It is white. Orsolya Quill built it.",
-    start_char=0,
-    end_char=36,
-)
+PASSAGE = passage("It is white. Orsolya Quill built it.")
 OTHER = replace(PASSAGE, chunk_id="c2", text="A bakery sells bread.")
 
 
@@ -72,6 +63,10 @@ def observation(
     return {**dict.fromkeys(names, 0.0), **lost_at, **told}
 
 
+def figures_of(rows: Mapping[str, Observation]) -> dict[str, Figure]:
+    return {measure.name: measure.compute(rows) for measure in MEASURES if measure.mode == ANSWERS}
+
+
 def test_each_kind_of_question_is_counted_by_itself() -> None:
     observed = {
         "q1": observation(given=True, right=True),
@@ -94,9 +89,7 @@ def test_an_answer_to_what_has_none_counts_against_what_was_said() -> None:
         "lost": {**observation(given=False, lost=FailureStage.NOT_FOUND), "answerable": 1.0},
         "made up": {**observation(given=True), "unanswerable": 1.0, "words": 10.0},
     }
-    figures = {
-        measure.name: measure.compute(rows) for measure in MEASURES if measure.mode == ANSWERS
-    }
+    figures = figures_of(rows)
     assert (figures["said_right"].value, figures["said_right"].n) == (0.5, 2)
     assert (figures["answered_right"].value, figures["answered_right"].n) == (0.5, 2)
     assert (figures["words"].value, figures["words"].n) == (7.0, 2)
@@ -110,9 +103,7 @@ def test_what_is_contained_is_told_of_the_answers_given_too() -> None:
         "lost": {**observation(given=False, lost=FailureStage.REFUSED), "with_gold": 1.0},
         "not found": {**observation(given=False, lost=FailureStage.NOT_FOUND), "with_gold": 1.0},
     }
-    figures = {
-        measure.name: measure.compute(rows) for measure in MEASURES if measure.mode == ANSWERS
-    }
+    figures = figures_of(rows)
     assert (figures["contains_gold"].value, figures["contains_gold"].n) == (0.25, 4)
     assert (figures["contains_given"].value, figures["contains_given"].n) == (0.5, 2)
 
@@ -126,9 +117,7 @@ def test_what_is_lost_is_told_with_how_much_of_it_was_right() -> None:
         "not found": {**observation(given=False, lost=FailureStage.NOT_FOUND), **refused},
         "unanswerable": observation(given=False),
     }
-    figures = {
-        measure.name: measure.compute(rows) for measure in MEASURES if measure.mode == ANSWERS
-    }
+    figures = figures_of(rows)
     assert (figures["lost"].value, figures["lost"].n) == (0.5, 4)
     assert (figures["right_lost"].value, figures["right_lost"].n) == (0.25, 4)
     assert figures["lost"].better == figures["right_lost"].better == "lower"

@@ -12,9 +12,9 @@ from pkb.management.commands import document_commands, document_errors, document
 from pkb.management.commands.document_settings import render_page
 
 
-def row_of(name: str) -> list[str]:
-    (row,) = re.findall(rf"^\| `{name}` \| (.*) \|$", render_page(), re.MULTILINE)
-    return [cell.strip() for cell in row.split(" | ")]
+def rows_of_settings() -> dict[str, list[str]]:
+    rows = re.findall(r"^\| `([A-Z0-9_]+)` \| (.*) \|$", render_page(), re.MULTILINE)
+    return {name: [cell.strip() for cell in row.split(" | ")] for name, row in rows}
 
 
 @pytest.mark.parametrize("command", [document_commands, document_errors, document_settings])
@@ -44,9 +44,9 @@ def test_an_error_is_shown_with_its_status_and_meaning() -> None:
 
 
 def test_every_setting_is_described_in_one_row() -> None:
-    names = re.findall(r"^\| `([A-Z0-9_]+)` \|", render_page(), re.MULTILINE)
-    assert names == list(Env.model_fields)
-    assert all(len(row_of(name)) == 3 and row_of(name)[2] for name in names)
+    rows = rows_of_settings()
+    assert list(rows) == list(Env.model_fields)
+    assert all(len(row) == 3 and row[2] for row in rows.values())
 
 
 def test_a_row_has_type_bounds_and_default() -> None:
@@ -61,4 +61,5 @@ def test_a_row_has_type_bounds_and_default() -> None:
         "PKB_LM_API_KEY": ["secret", "unset"],
         "PKB_LM": ["text", "unset"],
     }
-    assert {name: row_of(name)[:2] for name in cases} == cases
+    rows = rows_of_settings()
+    assert {name: rows[name][:2] for name in cases} == cases

@@ -111,9 +111,6 @@ def test_a_document_is_found_by_the_telling_words_of_its_title_or_address() -> N
     assert find_by_name("the fire manual", [first, second]) is second
     assert find_by_name("fire.md", [first, second]) is second
     assert find_by_name("the flood manual", [first, second]) is None
-
-
-def test_a_name_that_tells_nothing_finds_no_document() -> None:
     assert find_by_name("this document", [passage("Bakery")]) is None
 
 

@@ -39,16 +39,10 @@ def test_a_question_has_the_intent_that_its_words_tell(question: str, kind: Inte
     assert classify(question).kind is kind
 
 
-def test_of_documents_that_mention_something_that_is_searched_for() -> None:
+def test_an_intent_has_what_is_asked_for_by_name_or_in_parts() -> None:
     assert classify("Which documents mention the port?") == Intent(IntentKind.MENTIONS, "the port")
-
-
-def test_a_summary_has_the_name_of_its_document() -> None:
     question = "Summarise the fire manual"
     assert classify(question) == Intent(IntentKind.SUMMARY, question, names=("the fire manual",))
-
-
-def test_several_questions_are_parts() -> None:
     question = "What is the port? Who owns the mill?"
     parts = ("What is the port?", "Who owns the mill?")
     assert classify(question) == Intent(IntentKind.PARTS, question, parts=parts)
@@ -89,27 +83,13 @@ def test_a_question_for_several_things_wants_a_list(question: str, wants_list: b
         ("In 1874, for 3.5 metres, on 12:30?", ()),
         ('Nothing "" is quoted', ()),
     ],
-    ids=[
-        "plain",
-        "quoted",
-        "typographic",
-        "code",
-        "dashes",
-        "names",
-        "address",
-        "numbers",
-        "empty",
-    ],
 )
 def test_quoted_phrases_and_identifiers_are_found(question: str, phrases: tuple[str, ...]) -> None:
     assert find_phrases(question) == phrases
 
 
-def test_a_phrase_is_named_once() -> None:
+def test_a_phrase_is_named_once_and_the_first_are_enough() -> None:
     assert find_phrases('sha256 is "sha256"') == ("sha256",)
-
-
-def test_the_first_phrases_are_enough() -> None:
     names = [f"a{number}" for number in range(MAX_PHRASES + 300)]
     assert find_phrases(" ".join(names)) == tuple(names[:MAX_PHRASES])
 
@@ -231,12 +211,9 @@ def test_without_a_history_nothing_is_completed() -> None:
     assert complete_follow_up("How tall is it?", []) == "How tall is it?"
 
 
-def test_the_topic_is_that_of_the_last_question_that_stood_on_its_own() -> None:
+def test_the_topic_is_that_of_the_last_question_that_has_one() -> None:
     history = [*HISTORY, Exchange("How tall is it?", "How tall is the lighthouse at Bavoke?", "")]
     assert "the lighthouse at Bavoke" in complete_follow_up("And who keeps it?", history)
-
-
-def test_follow_ups_alone_still_have_a_topic() -> None:
     history = [Exchange("How tall is it?", "How tall is the lighthouse at Bavoke?", "")]
     assert "the lighthouse at Bavoke" in complete_follow_up("And who keeps it?", history)
 

@@ -137,12 +137,9 @@ def test_a_page_that_begins_within_a_block_begins_at_its_first_character(
     assert outline.pages_of(begins, begins + 1) == [2]
 
 
-def test_a_page_of_which_nothing_is_left_does_not_begin() -> None:
+def test_a_page_of_which_nothing_is_left_is_none() -> None:
     _, outline = join_blocks([Block("A word \u00ad", page=1, page_starts=((7, 2),))])
     assert outline.pages == ((0, 1),)
-
-
-def test_a_text_without_pages_has_none() -> None:
     assert Outline().page_at(3) is None
     assert Outline().spans_of_page(1, char_count=9) == []
     assert Outline().pages_of(0, 9) == []

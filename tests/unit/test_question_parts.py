@@ -18,7 +18,7 @@ from tests.support.documents import (
     UNSURE_ANSWER,
     of_day,
 )
-from tests.support.doubles import read_as
+from tests.support.passages import read_as
 
 SPLIT = {
     "What is the default port and how can it be changed?": (

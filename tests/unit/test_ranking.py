@@ -18,6 +18,7 @@ from qa.search.ranking import (
     rerank_passages,
 )
 from qa.types import Passage
+from tests.support import passages
 
 scores = st.dictionaries(
     st.text(max_size=3), st.floats(-100, 100, allow_nan=False), min_size=1, max_size=8
@@ -117,8 +118,8 @@ class Judge:
 
 
 def passage(number: int, *, relevance: int, score: float) -> Passage:
-    return Passage(
-        f"c{number}", f"d{number}", "0" * 64, "", "", (), None, str(relevance), 0, 1, 0.0, score
+    return passages.passage(
+        str(relevance), score=score, chunk_id=f"c{number}", document_id=f"d{number}"
     )
 
 
@@ -149,11 +150,8 @@ def test_judgement_and_fused_score_are_blended(weight: float, expected: list[str
     assert rerank(THREE, weight=weight, count=3) == expected
 
 
-def test_only_the_first_are_judged_and_the_others_follow() -> None:
+def test_only_the_first_are_judged_and_no_more_than_asked_come_back() -> None:
     assert rerank(THREE, weight=1.0, count=2) == ["c2", "c1", "c3"]
-
-
-def test_no_more_than_asked_for_come_back() -> None:
     assert rerank(THREE, weight=0.5, count=3, limit=1) == ["c2"]
     assert rerank([], weight=0.5, count=3) == []
 
@@ -189,7 +187,7 @@ WORDS = "the quick brown fox jumps over the lazy dog near the old stone bridge a
 
 def worded(number: int, document: str, text: str) -> Passage:
     score = 1 - number / 10
-    return Passage(f"c{number}", document, "0" * 64, "", "", (), None, text, 0, 1, score=score)
+    return passages.passage(text, chunk_id=f"c{number}", document_id=document, score=score)
 
 
 def text_of(number: int) -> str:
@@ -227,12 +225,9 @@ def test_a_copy_with_another_value_is_no_repeat(other: str) -> None:
     assert ids(diversify_passages(given, per_document=9)) == ["c0", "c1", "c2"]
 
 
-def test_different_texts_of_few_documents_keep_their_order() -> None:
+def test_different_texts_keep_their_order_and_none_is_lost() -> None:
     given = [worded(n, "a", text_of(n)) for n in range(4)]
     assert diversify_passages(given, per_document=9) == given
-
-
-def test_none_is_lost() -> None:
     given = [worded(n, "a", "same words again") for n in range(5)]
     assert sorted(ids(diversify_passages(given, per_document=1))) == ids(given)
     assert diversify_passages([], per_document=1) == []

@@ -6,11 +6,10 @@ from dataclasses import replace
 from qa.grounding.confidence import SCORE_WEIGHT, likeliest_first
 from qa.readers import MIN_READ, READ_COUNT, READ_WITHIN, read_passages
 from qa.types import Passage, Reading
-from tests.support.doubles import StubModel, read_as
+from tests.support.doubles import StubModel
+from tests.support.passages import passage, read_as
 
-PASSAGE = Passage(
-    "c1", "d1", "0" * 64, "Mill", "", ("Parts", "Wheel"), None, "It is of oak.", 0, 13
-)
+PASSAGE = passage("It is of oak.", title="Mill", heading_path=("Parts", "Wheel"))
 BARE = replace(PASSAGE, chunk_id="c2", title="", heading_path=(), text="Rye is ground.")
 
 
@@ -61,16 +60,13 @@ def test_what_was_read_before_is_read_again() -> None:
 def in_order(*passages: Passage) -> list[Passage]:
     """The passages, likeliest first, each of which comes with its own reading."""
     found = likeliest_first(passages)
-    assert [reading for _, reading in found] == [passage.reading for passage, _ in found]
-    return [passage for passage, _ in found]
+    assert [reading for _, reading in found] == [likely.reading for likely, _ in found]
+    return [likely for likely, _ in found]
 
 
-def test_what_reads_better_is_likelier() -> None:
+def test_what_reads_better_or_stands_out_is_likelier() -> None:
     worse, better = read_as(PASSAGE, score=1.0), read_as(BARE, score=2.0)
     assert in_order(worse, better) == [better, worse]
-
-
-def test_what_stands_out_among_those_found_is_likelier() -> None:
     found = replace(read_as(PASSAGE, score=1.0), score=0.9)
     read_better = replace(read_as(BARE, score=2.0), score=0.1)
     assert in_order(read_better, found) == [found, read_better]
@@ -78,12 +74,9 @@ def test_what_stands_out_among_those_found_is_likelier() -> None:
     assert in_order(found, read_best) == [read_best, found]
 
 
-def test_what_is_as_likely_stays_in_the_order_it_has() -> None:
+def test_what_is_as_likely_keeps_its_order_and_what_was_not_read_is_left() -> None:
     first, second = read_as(PASSAGE, score=1.0), read_as(BARE, score=1.0)
     assert in_order(first, second) == [first, second]
     assert in_order(second, first) == [second, first]
-
-
-def test_what_was_not_read_is_not_likely() -> None:
     assert in_order(PASSAGE, read_as(BARE, score=-9.0)) == [read_as(BARE, score=-9.0)]
     assert in_order(PASSAGE) == []

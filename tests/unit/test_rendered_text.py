@@ -314,9 +314,6 @@ def test_rows_without_their_header_are_a_table_with_empty_heads() -> None:
     assert '<td><mark class="cited">Trawler</mark></td><td>9|5</td>' in html
     assert "<p>Behind.</p>" in html
     assert visible_text(text, media_type=MARKDOWN) == "Ketch 40 Trawler 9|5 Behind."
-
-
-def test_a_table_with_its_header_keeps_it() -> None:
     html = render("| Boat | Fee |\n|---|---|\n| Ketch | 40 |", media_type=MARKDOWN)
     assert html.count("<th>") == 2
     assert "<th></th>" not in html

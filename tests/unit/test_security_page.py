@@ -32,13 +32,10 @@ def ways_out() -> Iterator[str]:
             yield name
 
 
-def test_every_test_that_is_named_exists() -> None:
+def test_every_test_and_setting_that_is_named_exists() -> None:
     named = re.findall(r"tests/[\w/]+\.py", PAGE)
     assert len(set(named)) > 15
     assert [path for path in named if not (ROOT / path).is_file()] == []
-
-
-def test_every_setting_that_is_named_exists() -> None:
     named = re.findall(r"`((?:PKB|APP|OTEL|POSTGRES|DATABASE|EMBEDDING|RERANKER)_[A-Z_]+)", PAGE)
     assert [name for name in named if name not in Env.model_fields] == []
 

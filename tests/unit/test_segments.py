@@ -125,75 +125,56 @@ def test_a_colon_or_question_leads_to_what_follows(text: str, leads: bool) -> No
     assert segment(text, text).is_lead_in is leads
 
 
-def test_item_needs_what_leads_to_the_list_and_the_items_around_it() -> None:
-    assert needs(MANUAL, "1.") == needs(MANUAL, "2.") == ["To start it:"]
-    assert needs(MANUAL, "- Turn") == ["To start it:", "1. Open the gate."]
-    assert needs(MANUAL, "Mind") == ["To start it:", "1. Open the gate.", "- Lift the bar."]
+OUTLINE = "Of these.\n\n- a\n  - b\n    - c\n  - d\n    - e\n- f"
+TABLES = "- rye\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n| c | d |\n|---|---|\n| 3 | 4 |\n\n- oats"
+LOOK = "Do this:\n\n1. Look:\n\n   | a |\n   |---|\n   | 1 |\n\n2. Wait."
+PARTS = "A mill.\n\n- Parts are these:\n  | wheel | iron |\n  | mill | oak |\n  - rye"
+CODE = "Rye is ground.\n\nRun this:{}```\ngrind\n```\n\nThat is all."
+OPTIONS = "**--rye**\n\nGrinds rye.\n\n--oats\n\n- Grinds oats."
+SECTIONS = "These are:\n\n# Rye\n\n- dark\n## Bread\n  - old\n\nThose are:\n## Oats\n- pale"
+NEEDS = {
+    "an item, what leads to its list": (MANUAL, "1.", ["To start it:"]),
+    "a later item too": (MANUAL, "2.", ["To start it:"]),
+    "an inner item, the item around it": (MANUAL, "- Turn", ["To start it:", "1. Open the gate."]),
+    "what goes on with an item, the item": (
+        MANUAL, "Mind", ["To start it:", "1. Open the gate.", "- Lift the bar."]
+    ),
+    "outer items only": (OUTLINE, "- c", ["- a", "- b"]),
+    "no earlier item beside it": (OUTLINE, "- e", ["- a", "- d"]),
+    "no sentence that leads to nothing": (OUTLINE, "- f", []),
+    # How far in the first one stood is not known.
+    "no item that the text begins with": ("- a\n  - b", "- b", []),
+    "a row, its header": (MANUAL, "| wheel", ["| part | of |"]),
+    "a header, nothing": (MANUAL, "| part", []),
+    "a rule, nothing": (MANUAL, "|---", []),
+    "a row of no header, nothing": ("| wheel | iron |\n| mill | oak |", "| mill", []),
+    "a row alone, nothing": ("| wheel | iron |", "| wheel", []),
+    "the header of the first table": (TABLES, "| 1", ["| a | b |"]),
+    "the header of the second table": (TABLES, "| 3", ["| c | d |"]),
+    "no table before an item": (TABLES, "- oats", []),
+    "a table within an item": (LOOK, "| 1", ["Do this:", "1. Look:", "| a |"]),
+    "the list that goes on behind it": (LOOK, "2.", ["Do this:"]),
+    "a row within an item, the item": (PARTS, "| mill", ["- Parts are these:"]),
+    "an item behind that row": (PARTS, "- rye", ["- Parts are these:"]),
+    "what stands behind a row on its line": ("- a\n| b |\ncd. Ef.", "Ef.", ["| b |"]),
+    "code, what leads to it": (CODE.format("\n"), "```", ["Run this:"]),
+    "code behind an empty line": (CODE.format("\n\n"), "```", ["Run this:"]),
+    "no code before a sentence": (CODE.format("\n"), "That", []),
+    "what explains a name, the name": (OPTIONS, "Grinds rye", ["**--rye**"]),
+    "an item that explains a name": (OPTIONS, "- Grinds", ["--oats"]),
+    "a name, nothing": (OPTIONS, "--oats", []),
+    **{
+        f"nothing across a heading: {begins}": (SECTIONS, begins, [])
+        for begins in ("# Rye", "- dark", "- old", "## Oats", "- pale")
+    },
+}  # fmt: skip
 
 
-def test_an_item_needs_the_outer_items_only() -> None:
-    text = "Of these.\n\n- a\n  - b\n    - c\n  - d\n    - e\n- f"
-    assert needs(text, "- c") == ["- a", "- b"]
-    assert needs(text, "- e") == ["- a", "- d"]
-    assert needs(text, "- f") == []
-
-
-def test_an_item_at_the_beginning_of_a_text_is_no_outer_item() -> None:
-    assert needs("- a\n  - b", "- b") == []  # how far in the first one stood is not known
-
-
-def test_a_row_needs_the_header_of_its_table() -> None:
-    assert needs(MANUAL, "| wheel") == ["| part | of |"]
-    assert needs(MANUAL, "| part") == needs(MANUAL, "|---") == []
-
-
-def test_a_row_of_a_table_without_a_header_needs_nothing() -> None:
-    assert needs("| wheel | iron |\n| mill | oak |", "| mill") == []
-    assert needs("| wheel | iron |", "| wheel") == []
-
-
-def test_each_table_has_its_own_header() -> None:
-    text = "- rye\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n| c | d |\n|---|---|\n| 3 | 4 |\n\n- oats"
-    assert needs(text, "| 1") == ["| a | b |"]
-    assert needs(text, "| 3") == ["| c | d |"]
-    assert needs(text, "- oats") == []
-
-
-def test_table_within_an_item_has_its_header_and_the_list_goes_on() -> None:
-    text = "Do this:\n\n1. Look:\n\n   | a |\n   |---|\n   | 1 |\n\n2. Wait."
-    assert needs(text, "| 1") == ["Do this:", "1. Look:", "| a |"]
-    assert needs(text, "2.") == ["Do this:"]
-
-
-def test_a_row_is_one_piece_however_many_sentences_its_cells_have() -> None:
-    row = "| Oak. It is old | Lasts. |"
-    assert kinds(f"{row}\n{row}\nRye.") == [
-        (Kind.ROW, row), (Kind.ROW, row), (Kind.SENTENCE, "Rye."),
-    ]  # fmt: skip
-
-
-def test_a_row_within_an_item_needs_the_item() -> None:
-    text = "A mill.\n\n- Parts are these:\n  | wheel | iron |\n  | mill | oak |\n  - rye"
-    assert needs(text, "| mill") == ["- Parts are these:"]
-    assert needs(text, "- rye") == ["- Parts are these:"]
-
-
-def test_what_stands_behind_a_row_on_its_line_needs_the_row() -> None:
-    assert needs("- a\n| b |\ncd. Ef.", "Ef.") == ["| b |"]
-
-
-@pytest.mark.parametrize("gap", ["\n", "\n\n"])
-def test_code_needs_the_sentence_that_leads_to_it(gap: str) -> None:
-    text = f"Rye is ground.\n\nRun this:{gap}```\ngrind\n```\n\nThat is all."
-    assert needs(text, "```") == ["Run this:"]
-    assert needs(text, "That") == []
-
-
-def test_a_name_on_a_line_of_its_own_is_needed_by_what_explains_it() -> None:
-    text = "**--rye**\n\nGrinds rye.\n\n--oats\n\n- Grinds oats."
-    assert needs(text, "Grinds rye") == ["**--rye**"]
-    assert needs(text, "- Grinds") == ["--oats"]
-    assert needs(text, "--oats") == []
+@pytest.mark.parametrize(("text", "begins", "needed"), NEEDS.values(), ids=NEEDS)
+def test_a_segment_needs_what_it_is_not_understood_without(
+    text: str, begins: str, needed: list[str]
+) -> None:
+    assert needs(text, begins) == needed
 
 
 @pytest.mark.parametrize(
@@ -204,33 +185,31 @@ def test_what_names_nothing_is_not_needed(before: str) -> None:
     assert needs(f"{before}\n\nGrinds rye.", "Grinds") == []
 
 
-def test_a_heading_needs_nothing_and_nothing_is_needed_across_one() -> None:
-    text = "These are:\n\n# Rye\n\n- dark\n## Bread\n  - old\n\nThose are:\n## Oats\n- pale"
-    for each in ("# Rye", "- dark", "- old", "## Oats", "- pale"):
-        assert needs(text, each) == []
+def test_a_row_is_one_piece_however_many_sentences_its_cells_have() -> None:
+    row = "| Oak. It is old | Lasts. |"
+    assert kinds(f"{row}\n{row}\nRye.") == [
+        (Kind.ROW, row), (Kind.ROW, row), (Kind.SENTENCE, "Rye."),
+    ]  # fmt: skip
 
 
 def test_a_mark_without_an_item_is_left_out() -> None:
     assert kinds("1. Oak.\n2.") == [(Kind.ITEM, "1. Oak.")]
 
 
-def test_code_is_one_piece_and_the_words_around_it_are_others() -> None:
+def test_code_is_one_piece_up_to_its_own_mark() -> None:
     code = "```\nOne. Two.\n\n# three\n- four\n```"
     text = f"Before.\n{code}\nBehind it. All."
     assert [said for _, said in kinds(text)] == ["Before.", code, "Behind it.", "All."]
     twice = f"{code}\n{code.replace('`', '~')}"
     assert [kind for kind, _ in kinds(twice)] == [Kind.CODE, Kind.CODE]
+    code = "```\nrye\n~~~\n```sh\n```"
+    assert kinds(f"{code}\nOak.") == [(Kind.CODE, code), (Kind.SENTENCE, "Oak.")]
 
 
 def test_code_within_an_item_is_of_the_list() -> None:
     text = "1. Run:\n   ```\n   grind\n   ```\n2. Wait."
     assert [each.is_listed for each in split_segments(text)] == [True, True, True]
     assert needs(text, "```") == ["1. Run:"]
-
-
-def test_a_block_is_ended_by_its_own_mark_alone() -> None:
-    code = "```\nrye\n~~~\n```sh\n```"
-    assert kinds(f"{code}\nOak.") == [(Kind.CODE, code), (Kind.SENTENCE, "Oak.")]
 
 
 @pytest.mark.parametrize(

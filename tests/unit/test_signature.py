@@ -112,15 +112,12 @@ def test_there_are_no_more_ids_than_a_schema_takes() -> None:
     assert len(number_passages([OTHER, many]).texts) == 1
 
 
-def test_schema_allows_the_given_ids_only() -> None:
+def test_schema_is_closed_bounded_and_allows_the_given_ids_only() -> None:
     fields = answer_schema(NUMBERED.ids)["json_schema"]["schema"]["properties"]
     statement = fields["statements"]["items"]["properties"]
     assert statement["sources"]["items"]["enum"] == list(NUMBERED.ids)
     assert list(statement) == ["sources", "text"]
     assert fields["verdict"]["enum"] == ["yes", "no", ""]
-
-
-def test_schema_is_closed_bounded_and_has_the_signature_s_fields() -> None:
     schema = answer_schema(NUMBERED.ids)["json_schema"]["schema"]
     assert schema["required"] == list(AnswerFromPassages.output_fields)
     assert schema["additionalProperties"] is False
@@ -240,12 +237,9 @@ def test_a_verdict_is_yes_or_no_or_none(value: object, verdict: str) -> None:
     assert read_verdict(value) == verdict
 
 
-def test_an_unknown_id_is_a_mistake_that_names_it() -> None:
+def test_an_unknown_id_and_a_lack_of_sources_are_mistakes() -> None:
     mistake = find_mistake([row(TALL, "S1.1", "S9.1")], NUMBERED)
     assert mistake == "there are no segments S9.1"
-
-
-def test_a_statement_without_sources_is_a_mistake() -> None:
     assert "has no sources" in find_mistake([row(TALL, "S1.1"), row("It is old.")], NUMBERED)
 
 

@@ -101,11 +101,8 @@ def test_what_somebody_should_look_after_is_named(
     assert said in found.detail
 
 
-def test_a_worker_that_died_beside_one_that_lives_is_no_problem() -> None:
+def test_a_dead_worker_beside_a_live_one_and_short_waits_are_no_problem() -> None:
     assert not list(replace(WELL, workers=[worker(1, 2), worker(600, 1)]).find_problems())
-
-
-def test_work_that_waits_briefly_or_for_a_busy_worker_is_no_problem() -> None:
     just_now = Backlog(1, timedelta(seconds=20), 0, home_oldest=timedelta(seconds=20))
     elsewhere = [worker(1, is_home=False)]
     assert not list(replace(WELL, backlog=just_now, workers=elsewhere).find_problems())

@@ -97,7 +97,6 @@ MILL = "The mill, which was built in 1874, does not grind rye because its stone 
         ("The mill does not grind wheat.", "partial"),
         ("Anna does not grind rye because its stone is broken.", "unsupported"),
     ],
-    ids=range(10),
 )
 def test_quote_with_one_change_is_supported_no_more(claim: str, verdict: str) -> None:
     assert verdict_of(claim, MILL) == verdict
@@ -122,7 +121,6 @@ def test_quote_with_one_change_is_supported_no_more(claim: str, verdict: str) ->
         ("It may be used.", "It must be used.", "contradicted"),
         ("Drift grows.", "Drift grows only on Mondays.", "contradicted"),
     ],
-    ids=range(15),
 )
 def test_verdict_by_what_differs(claim: str, source: str, verdict: str) -> None:
     assert verdict_of(claim, source) == verdict
@@ -131,6 +129,7 @@ def test_verdict_by_what_differs(claim: str, source: str, verdict: str) -> None:
 @pytest.mark.parametrize(
     ("claim", "source"),
     [
+        # A prefix, or a word like one.
         ("The compound is toxic.", "The compound is non-toxic."),
         ("The compound is toxic to rats in the lab.", "It was found to be non-toxic."),
         ("It was a war rally.", "It was an anti-war rally."),
@@ -143,17 +142,7 @@ def test_verdict_by_what_differs(claim: str, source: str, verdict: str) -> None:
         ("It is complete.", "It is near-complete."),
         ("It is complete.", "It is almost complete."),
         ("The beer is alcohol.", "The beer is alcohol-free."),
-    ],
-    ids=range(12),
-)
-def test_prefix_that_takes_the_meaning_away_is_kept(claim: str, source: str) -> None:
-    assert verdict_of(claim, source) in {"unsupported", "contradicted"}
-    assert verdict_of(source, source) == "supported"
-
-
-@pytest.mark.parametrize(
-    ("claim", "source"),
-    [
+        # A number is kept with its signs and unit.
         ("It weighs 5 kg.", "It weighs .5 kg."),
         ("It weighs 5.", "It weighs 5 kg."),
         ("It weighs 5 in all.", "It weighs 5 barrels in all."),
@@ -172,17 +161,7 @@ def test_prefix_that_takes_the_meaning_away_is_kept(claim: str, source: str) -> 
         ("It was 5 degrees.", "It was -5 degrees."),
         ("They were aged 5.", "They were aged 5\u201310."),
         ("It opens at 10.", "It opens at 10:30."),
-    ],
-    ids=range(18),
-)
-def test_number_is_kept_with_its_signs_and_unit(claim: str, source: str) -> None:
-    assert verdict_of(claim, source) in {"unsupported", "contradicted"}
-    assert verdict_of(source, source) == "supported"
-
-
-@pytest.mark.parametrize(
-    ("claim", "source"),
-    [
+        # A limit is kept with what it limits.
         ("It works.", "It works rarely."),
         ("It works.", "It hardly works."),
         ("It works.", "It works no longer."),
@@ -204,10 +183,10 @@ def test_number_is_kept_with_its_signs_and_unit(claim: str, source: str) -> None
         ("The mill is closed.", "It is not true that the mill is closed."),
         ("The mill is closed.", "It is unclear whether the mill is closed."),
     ],
-    ids=range(20),
 )
-def test_limit_is_kept_with_what_it_limits(claim: str, source: str) -> None:
+def test_what_takes_the_meaning_away_is_kept(claim: str, source: str) -> None:
     assert verdict_of(claim, source) in {"unsupported", "contradicted"}
+    assert verdict_of(source, source) == "supported"
 
 
 @pytest.mark.parametrize(
@@ -222,7 +201,6 @@ def test_limit_is_kept_with_what_it_limits(claim: str, source: str) -> None:
         ("The state of the art is good.", "The state-of-the-art is good."),
         ("The device is nontoxic.", "The device is non-toxic."),
     ],
-    ids=range(8),
 )
 def test_what_limits_nothing_may_be_left_out(claim: str, source: str) -> None:
     assert judge_claim(claim, [source], score=indifferent).verdict == "supported"
@@ -238,7 +216,6 @@ def test_what_limits_nothing_may_be_left_out(claim: str, source: str) -> None:
         ("\u8fd9\u662f \u597d\u7684", "\u8fd9\u662f \u4e0d\u597d\u7684"),
         ("\u0915\u093f\u0924\u093e\u092c \u0939\u0948", "\u0915\u0924\u093e\u092c \u0939\u0948"),
     ],
-    ids=range(6),
 )
 def test_text_that_is_not_english_is_quoted_whole(claim: str, source: str) -> None:
     assert verdict_of(claim, source) != "supported"
@@ -291,7 +268,6 @@ CREDITED = "The role of the pancreas is generally ascribed to Minkowski of Los A
         ("Sadly, the mill was sold in 1874.", "Later, the mill was sold in 1874."),
         ("In 1874 the old mill was mended.", "The old mill was painted in 1874."),
     ],
-    ids=range(7),
 )
 def test_altered_word_that_is_no_fact_is_partial(claim: str, source: str) -> None:
     found = judge_claim(claim, [source], score=credulous)
@@ -315,7 +291,6 @@ def test_altered_word_that_is_no_fact_is_partial(claim: str, source: str) -> Non
         ("It was a big war rally in May.", "It was a large anti-war rally in May."),
         ("Hamburg thrashed Berlin.", "Berlin beat Hamburg."),
     ],
-    ids=range(12),
 )
 def test_altered_fact_is_never_partial_and_scores_low(claim: str, source: str) -> None:
     others = ["Zorg, Berta and 7 others ate 5 g of salt.", "It was one dollar."]
@@ -344,7 +319,6 @@ TALE = [
         ("In the old town of 12 mills Orsolya grinds rye for people.", False),
         ("In the old town Berta grinds rye for people.", False),
     ],
-    ids=range(4),
 )
 def test_names_and_numbers_are_looked_for_in_all_evidence(claim: str, is_held_up: bool) -> None:
     assert (verdict_of(claim, *TALE) in {"supported", "partial"}) is is_held_up
@@ -391,7 +365,6 @@ def test_no_sources_support_nothing() -> None:
         ("0^-1 m", []),
         ("0^0 m", []),
     ],
-    ids=range(12),
 )
 def test_numbers_are_read_with_their_units(text: str, numbers: list[tuple[float, str]]) -> None:
     assert [(float(n.value), n.unit) for n in read_numbers(read_words(text))] == numbers
@@ -403,15 +376,22 @@ def test_numbers_are_read_with_their_units(text: str, numbers: list[tuple[float,
         ("It does not rise.", "It falls.", True),
         ("Only ten of them came.", "10 came.", True),
         ("It was in January.", "It was in June.", False),
+        ("It grew by 5 percent.", "It grew by 5 percent in May.", True),
+        ("It grew by 6 percent.", "It grew by 5 percent in May.", False),
+        ("It isn't open.", "It is not open.", True),
+        ("It isn\u2019t open.", "It is not open.", True),
+        ("He met Anna in Oslo.", "In Oslo he met Anna.", True),
+        ("He met Anna in Bergen.", "In Oslo he met Anna.", False),
     ],
-    ids=range(3),
 )
 def test_facts_are_kept(claim: str, source: str, kept: bool) -> None:
     assert keeps_facts(claim, source) is kept
 
 
-def test_who_keeps_nothing_may_leave_nothing_out() -> None:
+def test_words_may_be_left_out_anywhere_unless_they_limit_the_rest() -> None:
     assert not may_leave_out_rest(read_words("It is dark."), remaining=set())
+    assert left("The mill slowly grinds fine rye daily.", "the", "mill", "grinds", "rye")
+    assert not left("The mill never grinds fine rye daily.", "the", "mill", "grinds", "rye")
 
 
 def left(text: str, *kept: str) -> bool:
@@ -424,11 +404,6 @@ def test_an_example_that_is_given_may_stand_alone() -> None:
     assert left("We grind all grains, including rye.", "we", "grind", "rye")
     text = "Several grains, including rye, are ground."
     assert left(text, "several", "grains", "rye", "are", "ground")
-
-
-def test_words_may_be_left_out_anywhere_unless_they_limit_the_rest() -> None:
-    assert left("The mill slowly grinds fine rye daily.", "the", "mill", "grinds", "rye")
-    assert not left("The mill never grinds fine rye daily.", "the", "mill", "grinds", "rye")
 
 
 def test_over_and_under_before_the_same_stem_are_opposed() -> None:

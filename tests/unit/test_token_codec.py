@@ -113,14 +113,11 @@ def test_a_text_is_as_good_as_its_best_tokens(bits: int) -> None:
     assert found.dtype == np.float32
 
 
-def test_more_texts_than_a_block_are_all_judged() -> None:
+def test_more_texts_than_a_block_are_all_judged_and_none_have_no_scores() -> None:
     codec = TokenCodec(64, 2)
     packed = [codec.pack(unit_vectors(2, 64, seed=seed)) for seed in range(70)]
     query = unit_vectors(3, 64, seed=99)
     found = codec.mean_best_matches(query, packed)
     alone = [codec.mean_best_matches(query, [each])[0] for each in packed]
     np.testing.assert_allclose(found, alone, atol=1e-6)
-
-
-def test_no_texts_have_no_scores() -> None:
     assert TokenCodec(64, 2).mean_best_matches(unit_vectors(3, 64), []).shape == (0,)

@@ -7,7 +7,6 @@ from uuid import uuid4
 import pytest
 from asgiref.sync import async_to_sync
 from django.core.management import CommandError, call_command
-from django.db import connection
 from django.test import override_settings
 from django.utils import timezone
 from procrastinate import JobContext
@@ -34,6 +33,7 @@ from tests.integration.token_vectors import (
     search,
     waiting_fillings,
 )
+from tests.support.database import execute
 from tests.support.documents import (
     BAKERY,
     LIGHTHOUSE,
@@ -42,7 +42,7 @@ from tests.support.documents import (
     long_text,
 )
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_queue")]
+pytestmark = pytest.mark.usefixtures("empty_queue")
 
 
 class TestInTheBackground:
@@ -230,8 +230,7 @@ class TestTheTask:
         self, ingest: Ingest, collection: Collection
     ) -> None:
         ingest(LIGHTHOUSE)
-        with connection.cursor() as cursor:
-            cursor.execute("UPDATE procrastinate_jobs SET status = 'doing', worker_id = NULL", [])
+        execute("UPDATE procrastinate_jobs SET status = 'doing', worker_id = NULL")
         async_to_sync(rescue_jobs.func)(0)
         rows = ProcrastinateJob.objects.filter(task_name=FILL).values_list("status", "args")
         assert list(rows) == [("todo", {"collection_id": collection.pk, "since": 0.0})]

@@ -41,8 +41,6 @@ from tests.support.documents import (
     long_text,
 )
 
-pytestmark = pytest.mark.django_db
-
 
 class TestOnFirstUse:
     def test_a_search_keeps_what_it_computes(self, ingest: Ingest, encoded: list[str]) -> None:

@@ -1,7 +1,7 @@
 """Admission with scripted clients, a service and a clock for its tests."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,11 +36,6 @@ class LeapingLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return self._now
-
-
-def in_loop(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    with asyncio.Runner(loop_factory=LeapingLoop) as runner:
-        runner.run(test())
 
 
 @dataclass

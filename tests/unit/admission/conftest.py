@@ -1,16 +1,24 @@
-"""No file stays open after a test of admission."""
+"""Tests of admission are coroutines, and leave no file open."""
 
+import asyncio
 from collections.abc import Iterator
+from inspect import iscoroutinefunction, signature
 from typing import Any
 
 import pytest
 
-from pkb.http.admission import BodyLimits
 from pkb.http.bodies import Body
+from tests.unit.admission import LeapingLoop
 
-WAIT_S = 30.0
-TIMEOUT_S = 10.0
-BODIES = BodyLimits(body_bytes=1_000, file_bytes=5_000, timeout_s=TIMEOUT_S)
+
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a coroutine in a loop whose clock leaps."""
+    test = pyfuncitem.obj
+    if not iscoroutinefunction(test):
+        return None
+    with asyncio.Runner(loop_factory=LeapingLoop) as runner:
+        runner.run(test(**{name: pyfuncitem.funcargs[name] for name in signature(test).parameters}))
+    return True
 
 
 @pytest.fixture(autouse=True)

@@ -107,13 +107,10 @@ def test_books_are_read_in_the_order_of_the_spine() -> None:
     assert (document.title, document.metadata) == ("Ducks", {"author": "Ann Mallard"})
 
 
-def test_a_protected_book_is_unreadable() -> None:
+def test_a_book_is_unreadable_where_more_than_its_fonts_is_encrypted() -> None:
     locked = '<encryption><CipherReference URI="OEBPS/a.xhtml"/></encryption>'
     with pytest.raises(UnreadableFile, match="protected"):
         loaded(epub({"a": "garbage"}, spine=("a",), extra=locked), "a.epub")
-
-
-def test_a_book_whose_fonts_alone_are_encrypted_is_read() -> None:
     locked = '<encryption><CipherReference URI="OEBPS/font.otf"/></encryption>'
     book = epub({"a": "<p>Once.</p>"}, spine=("a",), extra=locked)
     assert texts(loaded(book, "a.epub")) == ["Once."]

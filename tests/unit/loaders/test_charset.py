@@ -64,8 +64,9 @@ def test_a_declared_encoding_is_used(head: bytes) -> None:
     assert "привет" in decode(head + "привет".encode("koi8-r"))
 
 
-def test_the_surroundings_declare_for_the_content() -> None:
+def test_the_surroundings_declare_and_do_not_spoil_utf_8() -> None:
     assert decode("привет".encode("cp866"), declared="ibm866") == "привет"
+    assert "é" in decode('<meta charset="iso-8859-1">é'.encode())
 
 
 @pytest.mark.parametrize("label", ["x-sjis", "Shift_JIS"])
@@ -76,10 +77,6 @@ def test_labels_that_only_browsers_know_are_known(label: str) -> None:
 @pytest.mark.parametrize("label", ["hex", "zlib", "rot13", "unicode_escape", "no-such", "\x00"])
 def test_a_label_that_is_no_text_encoding_is_ignored(label: str) -> None:
     assert decode(b"plain text", declared=label) == "plain text"
-
-
-def test_a_wrong_declaration_does_not_spoil_utf_8() -> None:
-    assert "é" in decode('<meta charset="iso-8859-1">é'.encode())
 
 
 def test_stray_bytes_in_utf_8_are_read_as_windows_1252() -> None:

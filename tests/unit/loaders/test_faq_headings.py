@@ -59,8 +59,10 @@ def test_questions_in_a_row_are_a_table_of_contents() -> None:
     assert headings("Q1: Why?", "Q2: How so?", "Q3: Tell me more.") == []
 
 
-def test_a_question_above_a_heading_is_not_answered() -> None:
+def test_a_question_or_a_mark_above_a_heading_is_not_answered() -> None:
     blocks = add_question_headings([Block("Why?"), Block("# Next", 1, "Next"), Block("Text.")])
+    assert [b.heading_level for b in blocks] == [None, 1, None]
+    blocks = add_question_headings([Block("Q:"), Block("# Next", 1, "Next"), Block("A: So.")])
     assert [b.heading_level for b in blocks] == [None, 1, None]
 
 
@@ -134,16 +136,14 @@ def test_a_mark_alone_without_a_question_is_no_heading(blocks: tuple[str, ...]) 
     assert headings(*blocks) == []
 
 
-def test_a_mark_alone_before_a_heading_is_no_question() -> None:
-    blocks = add_question_headings([Block("Q:"), Block("# Next", 1, "Next"), Block("A: So.")])
-    assert [b.heading_level for b in blocks] == [None, 1, None]
-
-
-def test_an_answer_ends_at_the_next_question_and_at_a_rule() -> None:
+def test_an_answer_ends_at_the_next_question_a_rule_or_a_heading() -> None:
     found = paths("Why?", "Because.", "How?", "Thus.", "-----", "After.", "When?", "Now.")
     assert found["Why?"] == found["Because."] == ("Why?",)
     assert found["Thus."] == ("How?",)
     assert found["-----"] == found["After."] == ()
+    found = paths("Why?", "Because.", Block("# Next", 1, "Next"), "After.")
+    assert found["Because."] == ("Why?",)
+    assert found["#"] == found["After."] == ()
 
 
 def test_an_answer_ends_at_a_question_too_long_for_a_heading() -> None:
@@ -151,12 +151,6 @@ def test_an_answer_ends_at_a_question_too_long_for_a_heading() -> None:
     found = paths("Q: Why?", "A: Because.", "Q: How?", "Thus.", long.replace("Q:", "Q4:"), "Also.")
     assert found["Thus."] == ("Q: How?",)
     assert found["Q4:"] == found["Also."] == ()
-
-
-def test_an_answer_ends_at_a_heading() -> None:
-    found = paths("Why?", "Because.", Block("# Next", 1, "Next"), "After.")
-    assert found["Because."] == ("Why?",)
-    assert found["#"] == found["After."] == ()
 
 
 def test_a_question_asked_in_passing_names_no_more_than_an_answer() -> None:

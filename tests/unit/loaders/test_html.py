@@ -122,7 +122,7 @@ def test_listings_keep_their_lines() -> None:
     ]
 
 
-def test_tables_are_markdown_rows_with_a_caption_above() -> None:
+def test_tables_are_markdown_rows_and_cells_that_span_are_repeated() -> None:
     source = (
         "<table><caption>Ducks</caption><tr><th>Year<th>Count</tr><tr><td>2020<td>a | b</tr>"
         "<tr><td></td><td></td></tr></table>"
@@ -131,9 +131,6 @@ def test_tables_are_markdown_rows_with_a_caption_above() -> None:
         "Ducks",
         "| Year | Count |\n| --- | --- |\n| 2020 | a \\| b |",
     ]
-
-
-def test_cells_that_span_are_repeated() -> None:
     source = (
         "<table><tr><th>A</th><th colspan=2>B</th></tr>"
         "<tr><td rowspan=2>1</td><td>2</td><td>3</td></tr><tr><td>4</td><td>5</td></tr></table>"

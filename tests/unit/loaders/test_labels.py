@@ -8,13 +8,10 @@ def named(*texts: str) -> list[tuple[str, ...]]:
     return [block.labels for block in label_blocks([Block(text) for text in texts])]
 
 
-def test_a_caption_goes_with_its_table() -> None:
+def test_a_caption_goes_with_all_pieces_of_its_table() -> None:
     caption = "Table 3. Signals"
     rows = "| Signal | Effect |\n| --- | --- |\n| HUP | reload |"
     assert named(caption, rows, "Text.") == [(caption,), (caption, "Signal | Effect"), ()]
-
-
-def test_all_pieces_of_a_long_table_go_by_its_caption() -> None:
     rows = "| Signal |\n| --- |\n| HUP |"
     assert [labels[0] for labels in named("Table 3. Signals", rows, rows)] == [
         "Table 3. Signals"
@@ -65,11 +62,8 @@ def test_items_listings_and_prose_name_nothing(text: str) -> None:
     assert named(text) == [()]
 
 
-def test_what_is_further_in_is_under_the_term_above() -> None:
+def test_what_is_further_in_is_under_the_term_above_up_to_a_heading() -> None:
     assert named("term\n   First.", "   Second.", "Text.") == [("term",), ("term",), ()]
-
-
-def test_a_heading_ends_what_is_further_in() -> None:
     blocks = [Block("term\n   First."), Block("# Next", 1, "Next"), Block("   Second.")]
     assert [b.labels for b in label_blocks(blocks)] == [("term",), (), ()]
 

@@ -31,9 +31,10 @@ def test_all_six_levels_are_known(level: int) -> None:
     assert (block.heading_level, block.heading_text) == (level, "Title")
 
 
-def test_a_heading_in_a_listing_is_no_heading() -> None:
+def test_a_heading_in_a_listing_and_an_empty_one_are_none() -> None:
     (block,) = markdown_blocks("```sh\n# a comment\n```")
     assert block.heading_level is None
+    assert markdown_blocks("#\n\ntext") == (Block("#"), Block("text"))
 
 
 @pytest.mark.parametrize("source", ["**Where logs go**", "__Where logs go__"])
@@ -45,10 +46,6 @@ def test_a_paragraph_of_one_bold_line_is_a_heading_of_the_lowest_level(source: s
 @pytest.mark.parametrize("source", ["**Never.**", "**a** and **b**", "**a**\n**b**", "**a** b"])
 def test_bold_sentences_and_words_are_no_headings(source: str) -> None:
     assert markdown_blocks(source)[0].heading_level is None
-
-
-def test_an_empty_heading_is_no_heading() -> None:
-    assert markdown_blocks("#\n\ntext") == (Block("#"), Block("text"))
 
 
 def test_each_top_level_piece_is_a_block_as_written() -> None:

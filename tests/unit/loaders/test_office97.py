@@ -75,14 +75,11 @@ def test_word_95_is_refused_with_what_to_do() -> None:
         loaded(old.doc(("x\r", old.TEXT, b""), version=0x65), "a.doc")
 
 
-def test_excel_97_rows_say_what_their_columns_are() -> None:
+def test_excel_97_rows_say_their_columns_and_repeat_merged_cells() -> None:
     content = old.xls("Prices", ["Fruit", "Price"], ["Pear", 1.5], ["Fig", 0.1 + 0.2])
     document = loaded(content, "list.xls")
     assert texts(document) == ["Prices", "Fruit: Pear; Price: 1.5", "Fruit: Fig; Price: 0.3"]
     assert document.title == "list"
-
-
-def test_excel_97_repeats_the_value_of_a_merged_cell() -> None:
     document = loaded(
         old.xls(
             "Prices",

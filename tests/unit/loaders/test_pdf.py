@@ -80,32 +80,23 @@ def test_an_outline_that_names_other_words_is_ignored() -> None:
 def test_a_word_cut_at_a_line_end_is_made_whole() -> None:
     (block,) = layout(line("about the infor-", 100), line("mation in it", 88))
     assert block.text == "about the information in it"
-
-
-def test_a_hyphen_that_the_document_uses_elsewhere_stays() -> None:
+    (block,) = layout(line("감염병의 예방 및 관", 100), line("리에 관한 법률", 88))
+    assert block.text == "감염병의 예방 및 관리에 관한 법률"
     (block,) = layout(
         line("a well-known fact is well-", 100), line("known and its hyphen stays", 88)
     )
     assert block.text == "a well-known fact is well-known and its hyphen stays"
 
 
-def test_short_lines_and_items_keep_their_line_breaks() -> None:
+def test_short_lines_items_and_rows_of_numbers_keep_their_line_breaks() -> None:
     (block,) = layout(
         line("Dear reader", 100, right=120),
         line("this is a long line up to the edge", 88),
         line("• an item", 76),
     )
     assert block.text == "Dear reader\nthis is a long line up to the edge\n• an item"
-
-
-def test_rows_of_numbers_keep_their_line_breaks() -> None:
     (block,) = layout(line("Revenue 2023 100", 100), line("Revenue 2022 90", 88))
     assert block.text == "Revenue 2023 100\nRevenue 2022 90"
-
-
-def test_korean_words_cut_at_a_line_end_are_joined_without_a_space() -> None:
-    (block,) = layout(line("감염병의 예방 및 관", 100), line("리에 관한 법률", 88))
-    assert block.text == "감염병의 예방 및 관리에 관한 법률"
 
 
 def test_ligatures_and_word_bullets_are_spelled_out() -> None:

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -33,6 +34,13 @@ def in_child(content: bytes | str, name: str, bounds: LoaderLimits | None = None
     )
 
 
+@pytest.fixture
+def worker() -> Iterator[sandbox.Worker]:
+    worker = sandbox.Worker()
+    yield worker
+    worker.close()
+
+
 def children_of(process: int) -> list[int]:
     listed = subprocess.run(
         ["ps", "-o", "pid=", "--ppid", str(process)], capture_output=True, text=True, check=False
@@ -53,7 +61,7 @@ def test_errors_come_back_as_themselves() -> None:
 
 
 def test_the_child_knows_neither_django_nor_the_environment(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     monkeypatch.setenv("POSTGRES_PASSWORD", "secret")
     probe = (
@@ -65,29 +73,27 @@ def test_the_child_knows_neither_django_nor_the_environment(
         [sys.executable, "-I", "-c", probe, root], capture_output=True, text=True, check=True
     )
     assert ran.stdout.split() == ["False"]
-    worker = sandbox.Worker()
-    try:
-        worker.ask(TEXT, b"text", within_s=30)  # a process that has only begun shows none
-        environment = Path(f"/proc/{worker.pid}/environ").read_bytes()
-    finally:
-        worker.close()
+    worker = request.getfixturevalue("worker")
+    worker.ask(TEXT, b"text", within_s=30)  # a process that has only begun shows none
+    environment = Path(f"/proc/{worker.pid}/environ").read_bytes()
     assert b"secret" not in environment
     assert b"ORT_DISABLE_TELEMETRY=1" in environment
 
 
+SLOW = "<html><body><p " + " ".join(f"a{n}=1" for n in range(200_000)) + ">x</p>"
+
+
 def test_what_takes_too_long_is_killed_and_the_next_file_is_read() -> None:
-    slow = "<html><body><p " + " ".join(f"a{n}=1" for n in range(200_000)) + ">x</p>"
     began = time.monotonic()
     with pytest.raises(UnreadableFile, match="takes more"):
-        in_child(slow, "a.html", limits(wall_s=1.0, base_cpu_s=30.0))
+        in_child(SLOW, "a.html", limits(wall_s=1.0, base_cpu_s=30.0))
     assert time.monotonic() - began < 20
     assert texts(in_child(PAGE, "a.html")) == ["Hello"]
 
 
 def test_what_computes_too_long_for_its_size_is_killed() -> None:
-    slow = "<html><body><p " + " ".join(f"a{n}=1" for n in range(200_000)) + ">x</p>"
     with pytest.raises(UnreadableFile, match="processor time"):
-        in_child(slow, "a.html", limits(base_cpu_s=1.0, cpu_s_per_mib=0.0))
+        in_child(SLOW, "a.html", limits(base_cpu_s=1.0, cpu_s_per_mib=0.0))
 
 
 def test_what_needs_too_much_memory_is_refused() -> None:
@@ -138,47 +144,33 @@ def test_a_parser_that_fails_is_reported_and_logged(
     assert "Traceback: KeyError" in caplog.text
 
 
-def test_an_error_nobody_foresaw_brings_its_traceback() -> None:
-    worker = sandbox.Worker()
-    try:
-        (crash,) = worker.ask({**TEXT, "arguments": {"filename": 7}}, b"text", within_s=30)
-        reply, blocks = worker.ask(TEXT, b"text", within_s=30)
-    finally:
-        worker.close()
+def test_an_error_nobody_foresaw_brings_its_traceback(worker: sandbox.Worker) -> None:
+    (crash,) = worker.ask({**TEXT, "arguments": {"filename": 7}}, b"text", within_s=30)
+    reply, blocks = worker.ask(TEXT, b"text", within_s=30)
     assert crash["failure"] == "TypeError in the parser"
     assert "read.py" in crash["traceback"]
     assert reply["result"]["title"] == "a"
     assert [block[0] for block in blocks] == ["text"]
 
 
-def test_a_worker_that_ends_before_it_replies_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_ends_before_it_replies_is_lost(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     monkeypatch.setattr(sandbox, "_BOOT", "import sys; sys.stdin.buffer.readline()")
-    worker = sandbox.Worker()
-    try:
-        with pytest.raises(sandbox.WorkerLost):
-            worker.ask({"filename": "a.txt"}, b"text", within_s=30)
-    finally:
-        worker.close()
+    with pytest.raises(sandbox.WorkerLost):
+        request.getfixturevalue("worker").ask({"filename": "a.txt"}, b"text", within_s=30)
 
 
-def test_a_worker_that_ended_before_it_was_asked_is_lost() -> None:
-    worker = sandbox.Worker()
-    try:
-        worker._process.kill()
-        worker._process.wait()
-        with pytest.raises(sandbox.WorkerLost):
-            worker.ask({"filename": "a.txt"}, b"text", within_s=30)
-    finally:
-        worker.close()
+def test_a_worker_that_ended_before_it_was_asked_is_lost(worker: sandbox.Worker) -> None:
+    worker._process.kill()
+    worker._process.wait()
+    with pytest.raises(sandbox.WorkerLost):
+        worker.ask({"filename": "a.txt"}, b"text", within_s=30)
 
 
 def test_nothing_is_left_running_when_a_worker_is_closed() -> None:
     worker = sandbox.Worker()
-    worker.ask(
-        {"filename": "", "media_type": registry.HTML, "limits": {}, "content_bytes": len(PAGE)},
-        PAGE,
-        within_s=30,
-    )
+    worker.ask(TEXT, b"text", within_s=30)
     pid = worker.pid
     worker.close()
     assert pid not in children_of(os.getpid())
@@ -203,20 +195,16 @@ def test_pdfs_are_read_in_a_child(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "pypdfium2" not in sys.modules
 
 
-def test_a_worker_that_cannot_be_asked_is_lost() -> None:
-    worker = sandbox.Worker()
+def test_a_worker_that_cannot_be_asked_is_lost(worker: sandbox.Worker) -> None:
     os.kill(worker.pid, signal.SIGKILL)
     os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
     with pytest.raises(sandbox.WorkerLost):
         worker.ask({}, b"x" * 2**20, within_s=30)
-    worker.close()
 
 
-def test_a_worker_that_says_nothing_is_lost() -> None:
-    worker = sandbox.Worker()
+def test_a_worker_that_says_nothing_is_lost(worker: sandbox.Worker) -> None:
     with pytest.raises(sandbox.WorkerLost):
         worker.ask({"content_bytes": 9}, b"", within_s=0.05)
-    worker.close()
 
 
 def test_a_fresh_worker_that_is_lost_is_not_replaced_again(

@@ -91,12 +91,9 @@ def test_what_the_main_text_leaves_out_in_its_middle_is_kept(
     assert texts(document) == ["Mallards", parts[0], parts[1], "Range", parts[2]]
 
 
-def test_headings_that_are_list_items_are_headings_in_odt() -> None:
+def test_list_items_boxes_and_shapes_are_read_in_odt() -> None:
     item = '<text:list-item><text:h text:outline-level="1">Part</text:h></text:list-item>'
     assert headings(loaded(odf("text", f"<text:list>{item}</text:list>"), "a.odt")) == [(1, "Part")]
-
-
-def test_line_breaks_boxes_and_shapes_are_read_in_odt() -> None:
     box = "<draw:frame><draw:text-box><text:p>In the box</text:p></draw:text-box></draw:frame>"
     inside = f"<text:p>one<text:line-break/>two<text:span>{box}</text:span></text:p>"
     assert texts(loaded(odf("text", inside), "a.odt"))[-1] == "In the box"
@@ -108,20 +105,17 @@ def test_what_is_no_cell_of_an_ods_row_is_left_out() -> None:
     assert texts(loaded(odf("spreadsheet", table), "a.ods"))[-1] == "x"
 
 
-def test_an_opendocument_without_a_body_is_unreadable() -> None:
+def test_an_opendocument_or_a_book_without_content_is_unreadable() -> None:
     content = zip_with(odf("text", ""), {"content.xml": "<x/>"})
     with pytest.raises(UnreadableFile, match="no content"):
         loaded(content, "a.odt")
+    with pytest.raises(UnreadableFile, match="no package"):
+        loaded(zip_of({"mimetype": "application/epub+zip"}), "a.epub")
 
 
 def test_a_book_leaves_out_chapters_that_are_not_there() -> None:
     page = "<html><body><p>Text</p></body></html>"
     assert texts(loaded(epub({"one": page}, spine=["absent", "one"]), "a.epub")) == ["Text"]
-
-
-def test_a_book_without_a_package_is_unreadable() -> None:
-    with pytest.raises(UnreadableFile, match="no package"):
-        loaded(zip_of({"mimetype": "application/epub+zip"}), "a.epub")
 
 
 MAIL = "From: a\nTo: b\nDate: now\nSubject: {}\nContent-Type: multipart/mixed; boundary=x\n\n"

@@ -73,14 +73,8 @@ def test_subtitles_are_what_is_said_by_whom() -> None:
         "\n\n00:02.000 --> 00:03.000\n<v Bob>Hi &amp; bye\n"
     )
     assert texts(loaded(source, "a.vtt")) == ["Ann: Hello, Bob!", "Bob: Hi & bye"]
-
-
-def test_a_cue_without_words_is_left_out() -> None:
     source = "WEBVTT\n\n00:01.000 --> 00:02.000\n<b></b>\n\n00:02.000 --> 00:03.000\n<v Bob>Hi\n"
     assert texts(loaded(source, "a.vtt")) == ["Bob: Hi"]
-
-
-def test_subrip_subtitles_lose_numbers_and_times() -> None:
     source = "1\n00:00:01,000 --> 00:00:02,000\nHello\nthere\n\n2\n00:00:03,000 --> 00:00:04,0\nBye"
     assert texts(loaded(source, "a.srt")) == ["Hello there\nBye"]
 
@@ -152,11 +146,8 @@ def test_csv_rows_are_kept_with_their_header(delimiter: str) -> None:
     assert document.metadata == {"columns": ["Name", "City, country", "Age"]}
 
 
-def test_csv_without_a_header_keeps_all_rows() -> None:
+def test_csv_rows_without_a_header_or_longer_than_it_lose_nothing() -> None:
     assert texts(loaded("1,2,3\n4,5\n6,7,8,9\n", "a.csv")) == ["1; 2; 3", "4; 5", "6; 7; 8; 9"]
-
-
-def test_csv_rows_longer_than_the_header_lose_nothing() -> None:
     assert texts(loaded("a,b\nx,y,z\n", "a.csv")) == ["a: x; b: y; z"]
 
 
@@ -186,11 +177,8 @@ def test_json_numbers_stay_digit_by_digit() -> None:
     ]
 
 
-def test_a_list_of_objects_gives_one_block_an_object() -> None:
+def test_objects_in_a_list_or_on_lines_are_a_block_each() -> None:
     assert texts(loaded('[{"a": "x"}, {"a": "y", "b": "z"}]', "a.json")) == ["a: x", "a: y\nb: z"]
-
-
-def test_json_lines_in_a_json_file_are_read() -> None:
     assert texts(loaded('{"a": "x"}\n{"a": "y"}\n', "a.json")) == ["a: x", "a: y"]
 
 

@@ -18,14 +18,11 @@ def test_articles_are_read_by_their_sections() -> None:
     assert texts(document)[2] == "We looked on."
 
 
-def test_records_are_lines_of_names_and_values() -> None:
+def test_records_and_tables_are_lines() -> None:
     source = (
         "<list><bird><name>Duck</name><size>60</size></bird><bird><name>Swan</name></bird></list>"
     )
     assert texts(loaded(source, "a.xml")) == ["name: Duck; size: 60", "name: Swan"]
-
-
-def test_tables_are_rows() -> None:
     source = "<doc><table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table></doc>"
     assert texts(loaded(source, "a.xml")) == ["| a | b |\n| --- | --- |\n| 1 | 2 |"]
 
@@ -42,13 +39,10 @@ def test_feeds_give_their_entries_without_markup() -> None:
     assert headings(document) == [(2, "One")]
 
 
-def test_entities_that_html_knows_are_expanded() -> None:
+def test_entities_of_html_are_expanded_and_unparsed_ones_do_no_harm() -> None:
     assert texts(loaded("<a>x&nbsp;y &eacute; &unheard; &lt;</a>", "a.xml")) == [
         "x y é [unheard] <"
     ]
-
-
-def test_pictures_declared_as_unparsed_entities_do_no_harm() -> None:
     source = '<!DOCTYPE a [<!ENTITY p SYSTEM "p.tif" NDATA TIF>]><a>Text</a>'
     assert texts(loaded(source, "a.xml")) == ["Text"]
 
