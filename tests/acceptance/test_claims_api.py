@@ -8,13 +8,12 @@ from unittest.mock import patch
 
 import pytest
 from django.conf import settings
-from django.core.management import CommandError
 
 from corpus.models import Document
 from corpus.sentences import sentence_spans
 from qa.grounding.support.verdict import PARTIAL_FROM
 from tests.support.client import Api
-from tests.support.commands import run
+from tests.support.commands import refusal, run
 from tests.support.documents import BAKERY, LIGHTHOUSE
 
 BUILT = "The lighthouse at Bavoke was built in 1874 by the engineer Orsolya Quill."
@@ -155,7 +154,5 @@ def test_command_prints_verdict_and_evidence(tmp_path: Path) -> None:
 
 
 def test_command_names_what_it_cannot_read(tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match="cannot be read"):
-        run("verify_claim", BUILT, "--file", tmp_path / "absent.txt")
-    with pytest.raises(CommandError, match="absent"):
-        run("verify_claim", BUILT, "--collection", "absent")
+    assert "cannot be read" in refusal("verify_claim", BUILT, "--file", tmp_path / "absent.txt")[0]
+    assert "absent" in refusal("verify_claim", BUILT, "--collection", "absent")[0]

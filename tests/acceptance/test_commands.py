@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import BaseCommand, CommandError, call_command
+from django.core.management import BaseCommand
 
 from corpus.errors import BackendUnavailable, EmptyDocument
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.management.commands._report import Report
 from corpus.models import Chunk, Collection, Document, Job, JobItem
-from tests.support.commands import run
+from tests.support.commands import refusal, run
 from tests.support.documents import (
     LIGHTHOUSE,
     LIGHTHOUSE_QUESTION,
@@ -218,9 +218,7 @@ def test_json_names_what_was_removed(folder: Path) -> None:
     ],
 )
 def test_wrong_usage_exits_2(arguments: list[str]) -> None:
-    with pytest.raises(CommandError) as caught:
-        call_command("ingest", *arguments)
-    assert caught.value.returncode == 2
+    assert refusal("ingest", *arguments)[1] == 2
 
 
 def test_standard_input_is_taken_in(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ def test_a_text_is_taken_in(api: Api) -> None:
 
 def test_the_same_content_is_409_and_names_the_document(api: Api) -> None:
     first = post(api).json()
-    second = post(api, tags=["other"])
+    second = post(api, text=f"\r\n {LIGHTHOUSE}\r\n", tags=["other"])
     assert second.status_code == 409
     assert second["Content-Type"] == "application/problem+json"
     assert second.json()["document_id"] == first["document_id"]
@@ -39,10 +39,13 @@ def test_the_same_content_is_409_and_names_the_document(api: Api) -> None:
 
 
 def test_a_known_source_uri_is_replaced_with_200(api: Api) -> None:
-    first = post(api, source_uri="note:1")
-    second = post(api, text=BAKERY, source_uri="note:1")
+    first = post(api, source_uri="note:1", tags=["old"])
+    second = post(api, text=BAKERY, source_uri="note:1", tags=["new"])
     assert (first.status_code, second.status_code) == (201, 200)
-    assert first.json()["document_id"] == second.json()["document_id"]
+    document = Document.objects.get()
+    assert first.json()["document_id"] == second.json()["document_id"] == str(document.pk)
+    assert (document.content.text, document.tags.get().name) == (BAKERY, "new")
+    assert not document.chunks.filter(text__contains="lighthouse").exists()
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from structlog.contextvars import get_contextvars
 from corpus.errors import BackendError
 from corpus.jobs.run import begin_job, run_job_slice
 from corpus.jobs.states import retry_job
-from corpus.models import Document, Job
+from corpus.models import Document, Embedding, Job
 from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE
 from tests.support.jobs import run_job
@@ -56,9 +56,8 @@ def test_a_folder_is_taken_in_by_a_job(api: Api, root: Path) -> None:
     assert (shown["kind"], shown["status"], shown["total"]) == ("sync", "queued", 0)
     run_job_slice(Job.objects.get().pk)
     shown = api.get(f"/jobs/{body['job_id']}").json()
-    assert (shown["status"], shown["total"], shown["done"], shown["failed"]) == (
-        "succeeded", 2, 2, 0,
-    )  # fmt: skip
+    assert (shown["status"], shown["stage"]) == ("succeeded", "ended")
+    assert (shown["total"], shown["done"], shown["failed"]) == (2, 2, 0)
     assert shown["errors"] == []
     assert shown["started_at"] <= shown["finished_at"]
     assert api.get("/documents").json()["results"][0]["status"] == "completed"
@@ -280,7 +279,8 @@ def test_retry_and_cancel_fit_the_state(api: Api, root: Path) -> None:
     assert (retried.status_code, retried.json()["status"]) == (202, "queued")
     run_job_slice(Job.objects.get().pk)
     assert api.get(f"/jobs/{job_id}").json()["status"] == "succeeded"
-    assert api.post(f"/jobs/{job_id}/retry").status_code == 409
+    for act in ("retry", "cancel"):
+        assert api.post(f"/jobs/{job_id}/{act}").status_code == 409
 
 
 def test_an_unknown_job_is_404(api: Api) -> None:
@@ -308,7 +308,7 @@ def test_a_document_without_all_its_vectors_says_so(
         raise BackendError("the model is gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr("corpus.ingestion.vectors._embed", fail)
+        patch.setattr("corpus.ingestion.vectors.embed_passages", fail)
         response = api.post("/ingest", {"text": LIGHTHOUSE})
     assert response.status_code == 201
     body = response.json()
@@ -319,5 +319,7 @@ def test_a_document_without_all_its_vectors_says_so(
     assert {result["chunk_id"] for result in found} <= set(body["chunk_ids"])
     assert found
     (job,) = api.get("/jobs", {"kind": "embed"}).json()["results"]
+    assert not Embedding.objects.exists()
     run_job_slice(Job.objects.get(pk=job["id"]).pk)
     assert api.get(f"/documents/{body['document_id']}").json()["status"] == "completed"
+    assert Embedding.objects.count() == len(body["chunk_ids"])

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.models import ApiKey, SetupAddress
 from tests.support.client import Api
-from tests.support.commands import run
+from tests.support.commands import refusal, run
 
 pytestmark = pytest.mark.usefixtures("login_required")
 PASSWORD = "a green book of weather"
@@ -169,10 +169,8 @@ def test_a_command_makes_lists_and_revokes_keys(ida: Any) -> None:
     ],
 )
 def test_a_command_says_why_it_makes_no_key(ida: Any, wrong: list[str], reason: str) -> None:
-    with pytest.raises(CommandError, match=re.escape(reason)):
-        run("apikey", "create", "--user", "ida", "--name", "x", *wrong)
-    with pytest.raises(CommandError, match="There is no key 1234567"):
-        run("apikey", "revoke", 1234567)
+    assert reason in refusal("apikey", "create", "--user", "ida", "--name", "x", *wrong)[0]
+    assert "There is no key 1234567" in refusal("apikey", "revoke", 1234567)[0]
 
 
 @pytest.fixture

@@ -67,27 +67,27 @@ def quote(found: Passage) -> Quote:
 FIRST = Statement(TALL, (quote(PASSAGES[0]),))
 
 
+def ask(behave: Behaviour, **options: Any) -> tuple[Draft, list[Call]]:
+    """Return the draft of a model that behaves so, and what it was asked."""
+    with chat_server(behave) as server:
+        return openai(server, **options).answer(QUERY, PASSAGES), server.calls
+
+
 def test_answer_is_read_whole() -> None:
-    replied = answers(statement(TALL, "S1.1"), verdict="yes")
-    with chat_server(replied) as server:
-        draft = openai(server).answer(QUERY, PASSAGES)
+    draft, _ = ask(answers(statement(TALL, "S1.1"), verdict="yes"))
     assert draft == Draft(
         (FIRST,), "openai/m", verdict="yes", prompt_tokens=100, completion_tokens=20
     )
 
 
 def test_a_statement_may_point_at_segments_of_several_passages() -> None:
-    replied = answers(statement("Both.", "S1.1", "S3.1"), statement("One.", "S2.1"))
-    with chat_server(replied) as server:
-        draft = openai(server).answer(QUERY, PASSAGES)
+    draft, _ = ask(answers(statement("Both.", "S1.1", "S3.1"), statement("One.", "S2.1")))
     first, second, third = map(quote, PASSAGES)
     assert draft.statements == (Statement("Both.", (first, third)), Statement("One.", (second,)))
 
 
 def test_request_is_openai_s_and_goes_to_the_configured_server() -> None:
-    with chat_server(GOOD) as server:
-        openai(server, max_tokens=123).answer(QUERY, PASSAGES)
-        (call,) = server.calls
+    _, (call,) = ask(GOOD, max_tokens=123)
     assert call.path == "/v1/chat/completions"
     assert call.authorization == f"Bearer {KEY}"
     assert call.body["model"] == "m"
@@ -197,9 +197,7 @@ def test_phrasings_fail_in_our_own_words() -> None:
 
 
 def test_a_foreign_id_is_sent_back_once_and_never_kept() -> None:
-    with chat_server(answers(statement(TALL, "S9.4", "S1.1"))) as server:
-        draft = openai(server).answer(QUERY, PASSAGES)
-        first, second = server.calls
+    draft, (first, second) = ask(answers(statement(TALL, "S9.4", "S1.1")))
     assert draft.statements == (FIRST,)
     assert draft.note == "asked twice: there are no segments S9.4"
     assert "S9.4" not in first.prompt
@@ -221,10 +219,8 @@ def test_a_foreign_id_is_sent_back_once_and_never_kept() -> None:
     ],
 )
 def test_unreadable_output_is_asked_for_again(first: str) -> None:
-    with chat_server(in_turn(says(first), GOOD)) as server:
-        draft = openai(server).answer(QUERY, PASSAGES)
-        assert len(server.calls) == 2
-        assert "not one JSON object" in server.calls[1].prompt
+    draft, (_, again) = ask(in_turn(says(first), GOOD))
+    assert "not one JSON object" in again.prompt
     assert draft.statements == (FIRST,)
 
 
@@ -237,9 +233,9 @@ def test_output_unreadable_twice_is_a_backend_error() -> None:
 
 
 def test_a_statement_without_sources_is_asked_for_again() -> None:
-    with chat_server(in_turn(answers(statement("It is tall.")), GOOD)) as server:
-        assert openai(server).answer(QUERY, PASSAGES).statements == (FIRST,)
-        assert "a statement has no sources" in server.calls[1].prompt
+    draft, (_, again) = ask(in_turn(answers(statement("It is tall.")), GOOD))
+    assert "a statement has no sources" in again.prompt
+    assert draft.statements == (FIRST,)
 
 
 @pytest.mark.parametrize(
@@ -248,10 +244,8 @@ def test_a_statement_without_sources_is_asked_for_again() -> None:
     ids=["no statements", "a non-answer", "no text"],
 )
 def test_a_refusal_is_an_empty_draft_at_once(replied: Behaviour) -> None:
-    with chat_server(replied) as server:
-        draft = openai(server).answer(QUERY, PASSAGES)
-        assert len(server.calls) == 1
-    assert draft.statements == ()
+    draft, calls = ask(replied)
+    assert (draft.statements, len(calls)) == ((), 1)
 
 
 def test_server_that_refuses_a_schema_is_asked_without_one_from_then_on() -> None:
@@ -267,38 +261,35 @@ def test_server_that_refuses_a_schema_is_asked_without_one_from_then_on() -> Non
     assert "`statements`" in server.calls[-1].prompt
 
 
-def heard(answerer: LMAnswerer) -> tuple[Draft, list[Draft]]:
-    """The draft, and what was heard of it while it was written."""
-    told: list[Draft] = []
-    return answerer.answer(QUERY, PASSAGES, on_draft=told.append), told
+def hear(behave: Behaviour) -> tuple[Draft, list[Draft], list[Call]]:
+    """Return the draft, what was heard of it while it was written, and what was asked."""
+    heard: list[Draft] = []
+    with chat_server(behave) as server:
+        return openai(server).answer(QUERY, PASSAGES, on_draft=heard.append), heard, server.calls
 
 
 SECOND = statement("It scrapes every 15 seconds.", "S2.1")
 
 
 def test_a_statement_is_heard_once_the_next_one_has_begun() -> None:
-    with chat_server(answers(statement(TALL, "S1.1"), SECOND, verdict="no")) as server:
-        draft, told = heard(openai(server))
-        (call,) = server.calls
+    draft, heard, (call,) = hear(answers(statement(TALL, "S1.1"), SECOND, verdict="no"))
     assert (call.body["stream"], call.body["stream_options"]) == (True, {"include_usage": True})
     assert (draft.prompt_tokens, draft.completion_tokens) == (100, 20)
     assert len(draft.statements) == 2
-    assert told
-    assert all(each == Draft((FIRST,), "openai/m", verdict="no") for each in told)
+    assert heard
+    assert all(each == Draft((FIRST,), "openai/m", verdict="no") for each in heard)
 
 
 def test_draft_of_a_server_without_streams_is_heard_when_it_is_finished() -> None:
-    with chat_server(says_whole(written(statement(TALL, "S1.1"), SECOND))) as server:
-        draft, told = heard(openai(server))
-        assert len(server.calls) == 1
-    assert (len(draft.statements), draft.prompt_tokens, told) == (2, 100, [])
+    draft, heard, calls = hear(says_whole(written(statement(TALL, "S1.1"), SECOND)))
+    assert len(calls) == 1
+    assert (len(draft.statements), draft.prompt_tokens, heard) == (2, 100, [])
 
 
 def test_of_statements_before_the_verdict_nothing_is_heard() -> None:
     reply = {"statements": [statement(TALL, "S1.1"), SECOND], "verdict": "yes"}
-    with chat_server(says(json.dumps(reply))) as server:
-        draft, told = heard(openai(server))
-    assert (draft.verdict, told) == ("yes", [])
+    draft, heard, _ = hear(says(json.dumps(reply)))
+    assert (draft.verdict, heard) == ("yes", [])
 
 
 def test_server_that_refuses_to_stream_is_asked_without_from_then_on() -> None:
@@ -321,11 +312,10 @@ def test_server_that_refuses_to_stream_is_asked_without_from_then_on() -> None:
 def test_a_second_try_is_heard_anew() -> None:
     first = answers(statement("It is old.", "S9.1"), statement("It is ugly.", "S1.1"))
     again = answers(statement(TALL, "S1.1"), SECOND)
-    with chat_server(in_turn(first, again)) as server:
-        draft, told = heard(openai(server))
+    draft, heard, _ = hear(in_turn(first, again))
     assert draft.note
-    assert told[0].statements == (Statement("It is old.", ()),)
-    assert told[-1].statements == (FIRST,) == draft.statements[:1]
+    assert heard[0].statements == (Statement("It is old.", ()),)
+    assert heard[-1].statements == (FIRST,) == draft.statements[:1]
 
 
 def test_other_refusal_does_not_cost_the_schema() -> None:

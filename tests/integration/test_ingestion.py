@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from corpus.embedders import get_embedder
-from corpus.errors import BackendError, DuplicateDocument
+from corpus.errors import BackendError
 from corpus.ingestion.ingest import reingest_document
 from corpus.ingestion.submission import Attributes
 from corpus.models import Chunk, Collection, Document, Embedding
@@ -44,24 +44,6 @@ def test_every_vector_has_the_collections_model_and_dimension(
     for embedding in Embedding.objects.all():
         assert embedding.model == collection.embedding_model
         assert len(embedding.vector) == embedding.dimension == collection.dimension
-
-
-def test_the_same_content_is_refused_and_named(ingest: Ingest) -> None:
-    first = ingest(LIGHTHOUSE)
-    with pytest.raises(DuplicateDocument) as caught:
-        ingest(f"\r\n {LIGHTHOUSE}\r\n".replace("\n", "\r\n").strip())
-    assert caught.value.document_id == first.document_id
-
-
-def test_a_known_source_uri_is_replaced_under_its_id(ingest: Ingest) -> None:
-    first = ingest(LIGHTHOUSE, source_uri="note:1", tags=("old",))
-    second = ingest(BAKERY, source_uri="note:1", tags=("new",))
-    assert second.document_id == first.document_id
-    assert not second.is_new
-    document = Document.objects.get()
-    assert document.content.text == BAKERY
-    assert [tag.name for tag in document.tags.all()] == ["new"]
-    assert not Chunk.objects.filter(text__contains="lighthouse").exists()
 
 
 def test_reingest_keeps_unchanged_chunks(ingest: Ingest) -> None:

@@ -6,9 +6,10 @@ from types import ModuleType
 
 import pytest
 import yaml
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 
 from pkb.management.commands import pipeline
+from tests.support.commands import refusal
 from tests.support.documents import BAKERY, LIGHTHOUSE
 from tests.support.processes import manage, read, wait_for_environment
 
@@ -54,14 +55,12 @@ def test_a_missing_kfp_is_named_with_what_installs_it(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(pipeline, "find_spec", find_nothing)
     monkeypatch.setattr(pipeline, "OWN_PYTHON", Path("/nowhere/python"))
-    with pytest.raises(CommandError, match="scripts/install pipelines"):
-        call_command("pipeline", "--compile-only")
+    assert "scripts/install pipelines" in refusal("pipeline", "--compile-only")[0]
 
 
 def test_a_run_without_a_folder_is_wrong_usage() -> None:
-    with pytest.raises(CommandError, match="Name a folder") as caught:
-        call_command("pipeline")
-    assert caught.value.returncode == 2
+    reason, code = refusal("pipeline")
+    assert ("Name a folder" in reason, code) == (True, 2)
 
 
 @pytest.mark.timeout(600)

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 
 from pkb import settings as product
 from pkb.preload import are_models_loaded, question_models
 from qa.readers import get_reader
+from tests.support.commands import refusal
 
 
 def test_load_models_loads_all_that_a_question_needs(settings: Any) -> None:
@@ -29,5 +29,4 @@ def test_load_models_says_which_model_is_not_there(settings: Any, tmp_path: Path
     absent = {**spec, "OPTIONS": {**spec["OPTIONS"], "model": str(tmp_path / "absent")}}
     settings.PKB_EMBEDDERS = {**settings.PKB_EMBEDDERS, "absent": absent}
     settings.PKB_EMBEDDING_MODEL = "absent"
-    with pytest.raises(CommandError, match="absent"):
-        call_command("load_models")
+    assert "absent" in refusal("load_models")[0]

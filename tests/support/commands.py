@@ -3,7 +3,8 @@
 from io import StringIO
 from typing import Any
 
-from django.core.management import call_command
+import pytest
+from django.core.management import CommandError, call_command
 
 
 def run(*arguments: Any) -> tuple[str, str, int]:
@@ -14,3 +15,10 @@ def run(*arguments: Any) -> tuple[str, str, int]:
     except SystemExit as exc:
         code = int(exc.code or 0)
     return out.getvalue(), err.getvalue(), code
+
+
+def refusal(*arguments: Any) -> tuple[str, int]:
+    """Return why the command refuses to run so, and its exit code."""
+    with pytest.raises(CommandError) as caught:
+        run(*arguments)
+    return str(caught.value), caught.value.returncode

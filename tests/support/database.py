@@ -23,7 +23,7 @@ def execute(statement: str, *values: Any) -> list[tuple[Any, ...]]:
     """Run a statement on the connection of the test; return its rows."""
     with connection.cursor() as cursor:
         cursor.execute(statement, values or None)
-        return list(cursor.fetchall()) if cursor.description else []
+        return [] if cursor.description is None else list(cursor.fetchall())
 
 
 def tables() -> list[str]:

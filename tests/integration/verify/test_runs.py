@@ -3,13 +3,14 @@
 from io import StringIO
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 
 from corpus.invariants import batches
 from corpus.models import Document
 from pkb.management.commands import verify
 from tests.integration.verify import alter, run_verify
 from tests.integration.verify.broken import OTHER
+from tests.support.commands import refusal, run
 
 
 class BrokenOff(StringIO):
@@ -55,15 +56,12 @@ def test_only_the_collection_that_is_named_is_checked(stored: None) -> None:
 
 
 def test_a_collection_that_is_not_there_is_wrong_usage(stored: None) -> None:
-    with pytest.raises(CommandError) as caught:
-        call_command("verify", "--collection", "nowhere")
-    assert caught.value.returncode == 2
+    assert refusal("verify", "--collection", "nowhere")[1] == 2
 
 
 def test_how_far_it_is_is_said_beside_the_results(
-    stored: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    stored: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(verify, "PROGRESS_S", -1.0)
-    out, _ = run_verify()
-    said = capsys.readouterr().err
+    out, said, _ = run("verify")
     assert (out, "checked 11 chunks" in said) == ("0 violations\n", True)
