@@ -208,9 +208,9 @@ class Env(ServerEnv):
     """weight of search by meaning; the rest is search by words"""
     PKB_CANDIDATE_COUNT: int = Field(default=50, ge=1, le=1_000)
     """number of passages that each of the two searches finds"""
-    PKB_PASSAGES_PER_DOCUMENT: int = Field(default=5, ge=1, le=1_000)
+    PKB_PASSAGES_PER_DOCUMENT: int = Field(default=8, ge=1, le=1_000)
     """further passages of one document move behind those of others"""
-    PKB_RERANK_COUNT: int = Field(default=20, ge=1, le=200)
+    PKB_RERANK_COUNT: int = Field(default=40, ge=1, le=200)
     """number of passages that the reranker judges"""
     # Measured on ten data sets: docs/decisions/0004.
     PKB_RERANK_WEIGHT: float = Field(default=0.4, ge=0, le=1)

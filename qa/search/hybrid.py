@@ -1,6 +1,6 @@
 """Retrieve candidate passages by vectors and by words, and fuse the scores."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import inf
@@ -64,6 +64,15 @@ WIDER_SHARE = 0.1
 # Rows that are compared one by one where a filter names them, for each that otherwise is: a join
 # with them costs as much again (docs/decisions/0012).
 NAMED_PER_COMPARED = 2
+# The right document is among the best far more often than the passage that answers is among the
+# candidates. So further passages of the documents with the best candidates are compared: those
+# nearest to the question. A document has the score of its best passage, with this weight beside
+# that of a passage, which is 1 (docs/decisions/0004).
+BEST_DOCUMENTS = 5
+MAX_FURTHER = 60
+DOCUMENT_WEIGHT = 0.6
+# Of a document with more chunks, only the candidates are compared.
+MAX_DOCUMENT_CHUNKS = 500
 
 
 class Compared(NamedTuple):
@@ -76,6 +85,7 @@ class Compared(NamedTuple):
         bm25: 0 if it has none of the query's words.
     """
 
+    document_id: UUID
     similarity: float | None
     question_similarity: float
     bm25: float
@@ -108,13 +118,11 @@ class CandidateSearch:
             words = self._words
             among = words.chunk_count if words else count_chunks(self._collection.pk)
         with span(Step.RETRIEVE_VECTOR), span(Step.READ_VECTOR):
-            model = self._collection.embedding_model
+            model, rows = self._collection.embedding_model, self._embeddings()
             if self._prefetched is not None:
-                rows = self._own(Embedding.objects.all(), self._prefetched.condition("chunk_id"))
                 return _similarities(
                     rows.with_exact_distance(self._vectors, model=model)[: self._count]
                 )
-            rows = self._visible(Embedding.objects.all())
             nearest = rows.find_nearest(self._vectors, model=model, count=self._count, among=among)
             return _similarities(nearest)
 
@@ -171,17 +179,30 @@ class CandidateSearch:
             rows = rows.with_distances(
                 self._vectors, question, model=self._collection.embedding_model
             )
-            values = ["pk", "distance", "question_distance"]
+            values = ["pk", "document_id", "distance", "question_distance"]
             if self._words is not None:
                 rows, values = rows.with_bm25(self._words), [*values, "bm25"]
             return {
                 pk: Compared(
+                    document_id,
                     similarity=None if distance is None else similarity_of(distance),
                     question_similarity=similarity_of(question_distance),
                     bm25=(bm25 and bm25[0]) or 0.0,
                 )
-                for pk, distance, question_distance, *bm25 in rows.values_list(*values)
+                for pk, document_id, distance, question_distance, *bm25 in rows.values_list(*values)
             }
+
+    def find_in_documents(self, document_ids: Iterable[UUID]) -> set[UUID]:
+        """Return at most ``MAX_FURTHER`` chunks of these documents, the nearest to the query."""
+        with span(Step.READ_CANDIDATES):
+            rows = self._embeddings().filter(
+                chunk__document__in=list(document_ids),
+                chunk__document__chunk_count__lte=MAX_DOCUMENT_CHUNKS,
+            )
+            nearest = rows.with_exact_distance(
+                self._vectors, model=self._collection.embedding_model
+            )
+            return {chunk_id for chunk_id, _ in nearest[:MAX_FURTHER]}
 
     @property
     def word_count(self) -> int:
@@ -217,6 +238,12 @@ class CandidateSearch:
         return prefetch_chunks(
             ChunkTag.objects.filter(tag__in=list(tags)), "chunk_id", max_count=max_count
         )
+
+    def _embeddings(self) -> EmbeddingQuerySet:
+        """Return the vectors of what the query's tags and filters leave."""
+        if self._prefetched is None:
+            return self._visible(Embedding.objects.all())
+        return self._own(Embedding.objects.all(), self._prefetched.condition("chunk_id"))
 
     def _visible(self, rows: Rows) -> Rows:
         """Apply the query's tags and filters, before ranking."""
@@ -317,24 +344,36 @@ class HybridRetriever:
         near, matching = candidates.search_vectors(), candidates.search_lexical()
         with span(Step.RETRIEVE_FUSE):
             rows = candidates.compare(near.keys() | matching.keys(), question=question)
-            similarities = {
-                pk: row.similarity for pk, row in rows.items() if row.similarity is not None
-            }
             # A fixed rank scores 0, however many rows were requested: by the last row, the order of
             # the first ten would depend on how many are shown (docs/decisions/0004).
             ranked = sorted(
-                (similarities[pk] for pk in near.keys() & similarities.keys()), reverse=True
+                (rows[pk].similarity or 0.0 for pk in near.keys() & rows.keys()), reverse=True
             )[: self.candidate_count]
             floor = ranked[-1] if ranked else 0.0
-            scores = fuse_scores(
-                # A chunk that has no vector yet is found by its words.
-                {pk: similarities.get(pk, floor) for pk in rows},
-                {pk: row.bm25 for pk, row in rows.items()},
-                alpha=self.alpha,
-                floor=floor,
-                word_count=candidates.word_count,
-            )
-        return scores, rows
+            fuse = partial(_fuse, alpha=self.alpha, floor=floor, word_count=candidates.word_count)
+            documents = _score_documents(fuse(rows), rows)
+            further = candidates.find_in_documents(best_first(documents, BEST_DOCUMENTS))
+            rows |= candidates.compare(further - rows.keys(), question=question)
+            scores = fuse(rows)
+            documents = _score_documents(scores, rows)
+        return {
+            pk: (score + DOCUMENT_WEIGHT * documents[rows[pk].document_id]) / (1 + DOCUMENT_WEIGHT)
+            for pk, score in scores.items()
+        }, rows
+
+
+def _fuse(rows: Mapping[UUID, Compared], *, alpha: float, floor: float, word_count: int) -> Scores:
+    # A chunk that has no vector yet is found by its words.
+    similarities = {
+        pk: floor if row.similarity is None else row.similarity for pk, row in rows.items()
+    }
+    bm25 = {pk: row.bm25 for pk, row in rows.items()}
+    return fuse_scores(similarities, bm25, alpha=alpha, floor=floor, word_count=word_count)
+
+
+def _score_documents(scores: Scores, rows: Mapping[UUID, Compared]) -> Scores:
+    """Return the score of each document, that of its best chunk."""
+    return keep_best({rows[pk].document_id: score} for pk, score in scores.items())
 
 
 def _read_best(results: Iterable[ScoredChunks], limit: int) -> list[Passage]:

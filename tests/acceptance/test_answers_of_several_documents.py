@@ -56,8 +56,9 @@ def test_of_many_documents_it_is_asked_which(api: Api, monkeypatch: pytest.Monke
         answer = ask(api, "Summarise everything")
     # However many there are.
     assert not any('ORDER BY "corpus_document"."title"' in each["sql"] for each in asked)
+    # A search compares all, then further passages of the best documents.
     nearest = [each for each in asked if "<=>" in each["sql"] and "LIMIT" in each["sql"]]
-    assert len(nearest) == 1
+    assert len(nearest) == 2
     assert (answer["kind"], answer["closest"], answer["notice"]) == ("abstained", [], UNNAMED)
 
 
