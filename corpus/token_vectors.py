@@ -20,6 +20,7 @@ from corpus.embedders import get_token_embedder, token_embedders
 from corpus.embedders.colbert import TokenEmbedder
 from corpus.models import Chunk, TokenVectors
 from corpus.telemetry import Step, span
+from corpus.titles import full_title
 
 log = structlog.get_logger(__name__)
 
@@ -31,7 +32,7 @@ LISTED_COUNT = 2_000
 # Writers lock a chunk, its document or its collection first. Locked chunks are skipped, so that
 # nobody waits; the texts of the others cannot change while this transaction is open.
 _UNCHANGED_CHUNKS = """
-SELECT c.id, d.title, c.text FROM corpus_chunk c
+SELECT c.id, d.title, d.file_words, c.text FROM corpus_chunk c
   JOIN corpus_document d ON d.id = c.document_id
   JOIN corpus_collection k ON k.id = c.collection_id
  WHERE c.id = ANY(%s)
@@ -111,7 +112,10 @@ def _save(
     """Store the vectors of unchanged chunks; return their number."""
     with connection.cursor() as cursor:
         cursor.execute(_UNCHANGED_CHUNKS, [[chunk.chunk_id for chunk in chunks]])
-        now = {pk: ranked_text(text, title=title) for pk, title, text in cursor.fetchall()}
+        now = {
+            pk: ranked_text(text, title=full_title(title, file_words=words))
+            for pk, title, words, text in cursor.fetchall()
+        }
     rows = [
         TokenVectors(
             chunk_id=chunk.chunk_id,
@@ -168,8 +172,10 @@ def fill_token_vectors(
                 return False
             rows = lacking.filter(pk__in=listed[start : start + BATCH_SIZE])
             batch = [
-                RankedChunk(pk, ranked_text(text, title=title))
-                for pk, text, title in rows.values_list("pk", "text", "document__title")
+                RankedChunk(pk, ranked_text(text, title=full_title(title, file_words=words)))
+                for pk, text, title, words in rows.values_list(
+                    "pk", "text", "document__title", "document__file_words"
+                )
             ]
             packed = _compute(batch, embedder, at_once=at_once)
             saved_count += _save(batch, packed, embedder)

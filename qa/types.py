@@ -92,6 +92,7 @@ class Passage:
         is_selected: It is from a text sent with the question, not from a stored document;
             ``document_id`` is empty, and ``chunk_id`` is unique within one question only.
         document_date: Day, month or year of its document, as ISO 8601, or empty.
+        file_words: Words of its file's name that its title lacks.
         is_newest: It replaced the likeliest passage, as the newest of those that disagree.
     """
 
@@ -113,6 +114,7 @@ class Passage:
     document_date: str = ""
     is_newest: bool = False
     metadata: dict[str, Any] = field(default_factory=dict)
+    file_words: str = ""
 
     @property
     def name(self) -> str:
@@ -131,12 +133,14 @@ class Passage:
     @property
     def as_ranked(self) -> str:
         """Return the text that rerankers read; the title helps them more before it than after."""
-        return (f"{self.title}\n" if self.title else "") + self.text
+        title = ": ".join(filter(None, (self.file_words, self.title)))
+        return (f"{title}\n" if title else "") + self.text
 
     @property
     def breadcrumb(self) -> str:
         """Return its title and headings, which its text often refers to; may be empty."""
-        return " > ".join(dict.fromkeys(part for part in (self.title, *self.heading_path) if part))
+        parts = dict.fromkeys(part for part in (self.title, *self.heading_path) if part)
+        return ": ".join(filter(None, (self.file_words, " > ".join(parts))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from corpus.ingestion.chunkers.sections import HeadingPath, Span
 from corpus.ingestion.normal_form import Outline
 from corpus.models import Collection
 from corpus.telemetry import Step, span
+from corpus.titles import full_title
 
 # Largest share of the embedder's tokens for title and headings.
 CONTEXT_SHARE = 0.25
@@ -33,7 +34,7 @@ class NewChunk:
     """A chunk before it is stored.
 
     Attributes:
-        context: The title and headings above it; embedded together with the text.
+        context: Words of the file's name, title and headings; embedded together with the text.
         token_count: Of the text alone, by the embedder's tokenizer.
     """
 
@@ -57,7 +58,7 @@ class NewChunk:
 
 @span(Step.CHUNKING)
 def cut_chunks(
-    text: str, *, title: str, outline: Outline, collection: Collection
+    text: str, *, title: str, outline: Outline, collection: Collection, file_words: str = ""
 ) -> list[NewChunk]:
     """Split ``text`` by the collection's settings and the embedder's maximum."""
     embedder = get_embedder(collection.embedding_model)
@@ -66,7 +67,8 @@ def cut_chunks(
     @cache
     def context_under(path: HeadingPath) -> tuple[str, int]:
         """Return the context of chunks under these headings, and its length in tokens."""
-        context = " > ".join(dict.fromkeys(part for part in (title, *path) if part))
+        breadcrumb = " > ".join(dict.fromkeys(part for part in (title, *path) if part))
+        context = full_title(breadcrumb, file_words=file_words)
         ends = [end for _, end in embedder.token_spans(context)]
         if len(ends) > max_context_tokens:
             context = context[: ends[max_context_tokens - 1]]

@@ -68,7 +68,13 @@ def ingest_submission(submission: Submission, *, collection: Collection) -> Stor
             content_sha256 = sha256(text.encode()).hexdigest()
         # Before chunks are cut, which takes longer.
         reject_duplicate(collection, content_sha256, replacing=options.replacing)
-        cut = partial(cut_chunks, text, title=attributes.title, outline=outline)
+        cut = partial(
+            cut_chunks,
+            text,
+            title=attributes.title,
+            file_words=attributes.file_words,
+            outline=outline,
+        )
         chunks = cut(collection=collection)
         target = _route(submission, chunks, attributes, collection)
         if target is not None:
@@ -141,7 +147,10 @@ def load(submission: Submission) -> tuple[str, Outline, Attributes]:
             raise EmptyDocument(f"{content.name or 'The file'} holds no text.")
         _check_length(text, 1, options.max_chars or settings.PKB_MAX_FILE_CHARS)
         attributes = attributes.filled_from(
-            loaded, media_type=media_type, size_bytes=len(content.content)
+            loaded,
+            name=content.name,
+            media_type=media_type,
+            size_bytes=len(content.content),
         )
         if options.keep_file:
             attributes = replace(attributes, file_hash=sha256(content.content).hexdigest())

@@ -12,6 +12,7 @@ from corpus.loaders.metadata import earliest_datetime
 from corpus.models import Document
 from corpus.tags import MAX_TAG_CHARS, normalize_tags
 from corpus.times import is_storable_time
+from corpus.titles import words_of_name
 
 # The limit of a request.
 MAX_FILE_TAGS = 100
@@ -24,6 +25,7 @@ class Attributes:
     source_uri: str = ""
     source: str = ""
     title: str = ""
+    file_words: str = ""
     media_type: str = "text/plain"
     tags: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -57,15 +59,19 @@ class Attributes:
             **others,
         )
 
-    def filled_from(self, loaded: LoadedDocument, *, media_type: str, size_bytes: int) -> Self:
-        """Return the attributes, with empty ones filled from the metadata of a file."""
+    def filled_from(
+        self, loaded: LoadedDocument, *, name: str, media_type: str, size_bytes: int
+    ) -> Self:
+        """Return the attributes, with empty ones filled from a file's name and metadata."""
         page_count = loaded.metadata.get("page_count", 0)
+        title = self.title or clean_attribute(loaded.title, "title")
         return replace(
             self,
             media_type=media_type,
             size_bytes=size_bytes,
             page_count=page_count if isinstance(page_count, int) else 0,
-            title=self.title or clean_attribute(loaded.title, "title"),
+            title=title,
+            file_words=words_of_name(name, title=title),
             chapter=self.chapter or clean_attribute(loaded.chapter, "chapter"),
             user_created_at=self.user_created_at or _created_at(loaded),
             section=self.section or clean_attribute(loaded.section, "section"),

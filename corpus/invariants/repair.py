@@ -139,14 +139,21 @@ def rechunk_document(document_id: UUID) -> str:
         raise CannotRepair("Its text is not the one that was stored: take it in again.")
     outline = Outline.from_json(content.outline)
     chunks = cut_chunks(
-        content.text, title=document.title, outline=outline, collection=document.collection
+        content.text,
+        title=document.title,
+        file_words=document.file_words,
+        outline=outline,
+        collection=document.collection,
     )
     version = Version(content.text, outline, document.content_sha256, chunks)
     with transaction.atomic():
         # In the order of ``DocumentWriter``: first the names, then the row.
         lock_names(document.collection, document.source_uri, document.content_sha256)
         locked = _locked(document_id)
-        if (locked.content_sha256, locked.title) != (version.content_sha256, document.title):
+        if (locked.content_sha256, locked.full_title) != (
+            version.content_sha256,
+            document.full_title,
+        ):
             raise CannotRepair("It was changed this moment.")
         # Also vectors of chunks to be deleted: their texts may recur.
         known = Embedding.objects.of_inputs(

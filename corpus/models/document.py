@@ -30,6 +30,7 @@ from corpus.models.collection import Collection
 from corpus.models.tag import Tag
 from corpus.roots.shown_paths import matching
 from corpus.times import EARLIEST, LATEST, is_storable_time
+from corpus.titles import MAX_FILE_WORDS_CHARS, full_title
 
 # Each has an index together with the id.
 SORTS: Mapping[str, Combinable] = {
@@ -315,6 +316,14 @@ class Document(models.Model):
     source_uri = models.CharField(max_length=2048, blank=True, default="")
     source = models.CharField(max_length=100, blank=True, default="", help_text="web, cli, ...")
     title = models.CharField(max_length=512, blank=True, default="")
+    file_words = models.CharField(
+        max_length=MAX_FILE_WORDS_CHARS,
+        blank=True,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="words of its file's name that its title lacks",
+    )
     media_type = models.CharField(max_length=150, default="text/plain")
     content_sha256 = models.CharField(
         max_length=64,
@@ -407,6 +416,11 @@ class Document(models.Model):
 
     def delete(self, using: Any = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
         return type(self).objects.filter(pk=self.pk).delete()
+
+    @property
+    def full_title(self) -> str:
+        """Return the title that passages are found by."""
+        return full_title(self.title, file_words=self.file_words)
 
     @property
     def name(self) -> str:

@@ -408,6 +408,7 @@ def passage_of(chunk: Chunk, *, score: float, similarity: float) -> Passage:
         score=max(0.0, score),
         document_date=document_date(document.metadata, document.user_created_at, today=today),
         metadata=document.metadata,
+        file_words=document.file_words,
     )
 
 

@@ -126,9 +126,12 @@ def test_a_pdf_s_title_with_a_nul_is_stored_without(ingest: Ingest) -> None:
         metadata={"au\x00thor": ["I\x1bda", float("inf")], "deep": nested(900)},
         tags=("sea\x00", "x" * 65),
     )
-    filled = Attributes().filled_from(loaded, media_type="application/pdf", size_bytes=9)
+    filled = Attributes().filled_from(
+        loaded, name="Co\x00ast \ud800guide.pdf", media_type="application/pdf", size_bytes=9
+    )
     assert (filled.title, filled.tags) == ("Coast guide", ("sea",))
     assert filled.metadata["author"] == ["Ida", None]
+    assert filled.file_words == "Co ast"
     document = Document.objects.get(pk=ingest(LIGHTHOUSE).document_id)
     document.title, document.metadata = filled.title, dict(filled.metadata)
     document.save()

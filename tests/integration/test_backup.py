@@ -351,7 +351,7 @@ def test_rows_of_migrations_that_were_squashed_are_restored(home: Path, stored: 
 
 
 def put_texts_into_documents(folder: Path, manifest: Any) -> None:
-    """Make an export one of a version that had no table of texts."""
+    """Make an export one of a version that had no table of texts, nor words of file names."""
     tables = {each["name"]: each for each in manifest["tables"]}
     documents, contents = tables["corpus_document"], tables["corpus_documentcontent"]
     with gzip.open(folder / contents["file"]["path"]) as lines:
@@ -361,10 +361,12 @@ def put_texts_into_documents(folder: Path, manifest: Any) -> None:
     for row in rows:
         content = content_of[row["id"]]
         row |= {"raw_text": content["text"], "outline": content["outline"]}
+        del row["file_words"]
     packed = gzip.compress("".join(f"{json.dumps(row)}\n" for row in rows).encode())
     (folder / documents["file"]["path"]).write_bytes(packed)
     documents["file"] |= {"bytes": len(packed), "sha256": sha256(packed).hexdigest()}
     documents["columns"] += ["raw_text", "outline"]
+    documents["columns"].remove("file_words")
     manifest["tables"].remove(contents)
 
 

@@ -26,6 +26,7 @@ from corpus.ingestion.document_writer import Version
 from corpus.ingestion.normal_form import Outline, normalize_text
 from corpus.ingestion.submission import ATTRIBUTE_NAMES, Attributes
 from corpus.times import EARLIEST, LATEST
+from corpus.titles import MAX_FILE_WORDS_CHARS
 
 VERSION: Literal[1] = 1
 
@@ -103,6 +104,7 @@ class DocumentEntry(_Entry):
     file_hash: Sha256
     last_modified: Moment
     title: str = Field(max_length=512)
+    file_words: str = Field(default="", max_length=MAX_FILE_WORDS_CHARS)
     media_type: str = Field(max_length=150)
     chapter: str = Field(max_length=512)
     section: str = Field(max_length=512)

@@ -37,7 +37,11 @@ def cut_files(
             submission = Submission(content, Attributes.of_file(file, tags=tags))
             text, outline, attributes = load(submission)
             chunks = cut_chunks(
-                text, title=attributes.title, outline=outline, collection=collection
+                text,
+                title=attributes.title,
+                file_words=attributes.file_words,
+                outline=outline,
+                collection=collection,
             )
             version = Version(text, outline, sha256(text.encode()).hexdigest(), chunks)
             yield DocumentEntry.of(attributes, version)

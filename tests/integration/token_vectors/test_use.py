@@ -199,13 +199,24 @@ class TestWhatChanges:
         assert kept_chunks() == set(again.chunk_ids)
         assert list(find_violations()) == []
 
+    @pytest.mark.parametrize(
+        ("change", "title"),
+        [({"title": "The coast"}, "The coast"), ({"file_words": "coast"}, "coast: Bavoke")],
+        ids=["title", "file"],
+    )
     def test_another_title_is_computed_anew(
-        self, stored: str, collection: Collection, embedder: TokenEmbedder, encoded: list[str]
+        self,
+        change: dict[str, str],
+        title: str,
+        stored: str,
+        collection: Collection,
+        embedder: TokenEmbedder,
+        encoded: list[str],
     ) -> None:
-        Document.objects.filter(pk=stored).update(title="The coast")
+        Document.objects.filter(pk=stored).update(**change)
         assert kept_chunks() == set()
         fill(collection, embedder)
-        assert all(text.startswith("The coast\n") for text in encoded)
+        assert all(text.startswith(f"{title}\n") for text in encoded)
         assert list(find_violations()) == []
 
     def test_what_is_of_another_text_is_never_used(

@@ -108,7 +108,7 @@ def test_what_a_hostile_file_states_stays_in_bounds() -> None:
 
 
 def test_what_is_given_with_a_file_wins_over_what_it_states() -> None:
-    of_file: Any = {"media_type": "", "size_bytes": 0}
+    of_file: Any = {"name": "", "media_type": "", "size_bytes": 0}
     stated = LoadedDocument((), metadata={"created": "2024-03", "author": "Ada"})
     given = Attributes(user_created_at=datetime(2020, 1, 1, tzinfo=UTC), metadata={"author": "Bo"})
     assert given.filled_from(stated, **of_file).user_created_at == given.user_created_at

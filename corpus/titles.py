@@ -1,0 +1,26 @@
+"""What passages are found by beside their text: words of a file's name before the title."""
+
+import re
+from pathlib import PurePosixPath
+
+MAX_FILE_WORDS_CHARS = 200
+# Letters in a row; a capital begins a word in "AcmeLeave". A year is a word, too.
+_WORD = re.compile(r"[^\W\d_](?:[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z]))|(?<!\d)(?:19|20)\d\d(?!\d)")
+# They name no subject.
+_GENERIC = frozenset({"index", "readme", "untitled", "document", "scan", "img"})
+
+
+def words_of_name(name: str, *, title: str) -> str:
+    """Return the words of a file's name that a title lacks, separated by spaces.
+
+    Often only the name tells the subject: the title of ``acme-leave.md`` may be "Taking leave".
+    """
+    known = {word.casefold() for word in re.findall(r"[^\W_]+", title)} | _GENERIC
+    words = _WORD.findall(PurePosixPath(name).stem)
+    lacking = dict.fromkeys(word for word in words if word.casefold() not in known)
+    return " ".join(lacking)[:MAX_FILE_WORDS_CHARS]
+
+
+def full_title(title: str, *, file_words: str) -> str:
+    """Return a title after the words that only its file's name has."""
+    return ": ".join(filter(None, (file_words, title)))

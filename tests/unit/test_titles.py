@@ -1,0 +1,30 @@
+"""The words that a file's name adds to a title."""
+
+import pytest
+
+from corpus.titles import full_title, words_of_name
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "words"),
+    [
+        ("acme-leave.md", "Taking leave", "acme"),
+        ("AcmeLeavePolicy2024.pdf", "Leave", "Acme Policy 2024"),
+        ("2020-01-30 TAC minutes.md", "Minutes", "2020 TAC"),
+        ("acme-acme.md", "", "acme"),
+        ("财务报告.pdf", "", "财务报告"),
+        ("index.html", "Home", ""),
+        ("a3f9c2d1e-17.txt", "Notes", ""),
+        ("", "Notes", ""),
+        ("x" * 3 + " " + "y" * 300, "", f"xxx {'y' * 196}"),
+    ],
+    ids=["kebab", "camel", "year", "twice", "chinese", "generic", "hash", "none", "long"],
+)
+def test_words_of_a_name_that_the_title_lacks(name: str, title: str, words: str) -> None:
+    assert words_of_name(name, title=title) == words
+
+
+def test_a_full_title_begins_with_them() -> None:
+    assert full_title("Taking leave", file_words="acme") == "acme: Taking leave"
+    assert full_title("", file_words="acme") == "acme"
+    assert full_title("Taking leave", file_words="") == "Taking leave"
