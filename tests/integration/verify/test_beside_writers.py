@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Event
 
+import pytest
 from django.db import connection
 
 from corpus.access.principal import bind_principal
@@ -22,6 +23,11 @@ SPANS = Quotes(
     "SELECT document_id, id, start_char, end_char, text FROM corpus_chunk"
     " WHERE document_id = ANY(%s)",
 )
+
+
+@pytest.fixture(autouse=True)
+def database_access() -> None:
+    """In no transaction of the test: writers on other connections would wait for its end."""
 
 
 def store(text: str) -> None:
