@@ -28,7 +28,7 @@ from qa.grounding.outline import Section, summarize_outline
 from qa.grounding.parts import join_answers
 from qa.intent import Intent, IntentKind, classify, is_greeting
 from qa.language_model import draft_and_verify, expand_question, rewrite_question
-from qa.readers import MIN_READ, read_passages
+from qa.readers import read_passages
 from qa.search.document_search import (
     choose_mentions,
     find_by_name,
@@ -39,7 +39,7 @@ from qa.search.document_search import (
     speaks_of,
 )
 from qa.search.hybrid import VersionPinnedRetriever
-from qa.types import CLOSEST_COUNT, Answer, Passage, Query
+from qa.types import Answer, Passage, Query
 
 Update = dict[str, Any]
 
@@ -94,11 +94,7 @@ def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:
 def read(state: QAState, runtime: Runtime[QAContext]) -> Update:
     """Find in each of the best passages whether it answers, and where."""
     context, query = runtime.context, state["query"]
-    # Every listed document needs a reading.
-    min_count = CLOSEST_COUNT if state["intent"].kind is IntentKind.MENTIONS else MIN_READ
-    passages = read_passages(
-        query.text, state["passages"], reader=context.reader, min_count=min_count
-    )
+    passages = read_passages(query.text, state["passages"], reader=context.reader)
     return {"passages": context.verifier.prefer_newest(query.text, passages)}
 
 

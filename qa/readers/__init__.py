@@ -9,7 +9,7 @@ from typing import Protocol, cast
 from django.conf import settings
 
 from corpus.backends import BackendRegistry, LoadableModel
-from qa.types import Passage, Reading
+from qa.types import CLOSEST_COUNT, Passage, Reading
 
 readers = BackendRegistry("PKB_READERS")
 
@@ -35,27 +35,23 @@ def get_reader() -> Reader:
 
 # Best passages to read: more contain the answer hardly more often, and each takes time.
 READ_COUNT = 10
-# How far behind the best a passage's own score may be for it to be read, after the first ones: what
-# is farther behind is hardly ever the one that answers.
+# How far behind the best a passage's own score may be for it to be read: what is farther behind is
+# hardly ever the one that answers. As many as may be shown are read, however low their scores.
 READ_WITHIN = 0.4
-MIN_READ = 3
 
 
-def read_passages(
-    question: str, passages: Sequence[Passage], *, reader: Reader, min_count: int = MIN_READ
-) -> list[Passage]:
+def read_passages(question: str, passages: Sequence[Passage], *, reader: Reader) -> list[Passage]:
     """Return the passages in the same order, the first ones with readings.
 
     Args:
         passages: Best first, by their own scores.
-        min_count: How many are read at least, however low their scores.
 
     Raises:
         BackendError: The reader failed.
     """
     least_score = passages[0].score - READ_WITHIN if passages else 0.0
     near = sum(passage.score >= least_score for passage in passages[:READ_COUNT])
-    count = max(min_count, near)
+    count = max(CLOSEST_COUNT, near)
     return [*read_all(question, passages[:count], reader=reader), *passages[count:]]
 
 

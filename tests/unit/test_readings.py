@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from qa.grounding.confidence import SCORE_WEIGHT, likeliest_first
-from qa.readers import MIN_READ, READ_COUNT, READ_WITHIN, read_passages
-from qa.types import Passage, Reading
+from qa.readers import READ_COUNT, READ_WITHIN, read_passages
+from qa.types import CLOSEST_COUNT, Passage, Reading
 from tests.support.doubles import StubModel
 from tests.support.passages import passage, read_as
 
@@ -47,7 +47,7 @@ def test_only_the_best_ranked_are_read_and_the_others_stay() -> None:
 def test_what_is_far_behind_the_best_is_not_read_but_for_the_first_ones() -> None:
     scores = [1.0, 1.0 - READ_WITHIN, *[0.1] * 6]
     far = [replace(BARE, chunk_id=f"c{n}", score=score) for n, score in enumerate(scores)]
-    assert [each.reading is not None for each in read(*far)] == [True] * MIN_READ + [False] * 5
+    assert [each.reading is not None for each in read(*far)] == [True] * CLOSEST_COUNT + [False] * 3
     near = [replace(each, score=1.0 - READ_WITHIN / 2) for each in far]
     assert all(each.reading is not None for each in read(*near))
 
