@@ -166,9 +166,14 @@ def api() -> Api:
 
 
 @pytest.fixture(autouse=True)
-def no_files_left(settings: Any) -> None:
-    """Keep nothing that is sent: files would stay where the rows of a test do not."""
-    settings.PKB_KEEP_ORIGINALS = False
+def no_files_left() -> Iterator[None]:
+    """Keep nothing that is sent: files would stay where the rows of a test do not.
+
+    Without ``settings``: what is set up before the database is undone after its rows are flushed,
+    and the default collection would be made anew by a test's own settings.
+    """
+    with override_settings(PKB_KEEP_ORIGINALS=False):
+        yield
 
 
 @pytest.fixture

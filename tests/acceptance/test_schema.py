@@ -23,6 +23,7 @@ from corpus.vector_index import ensure_vector_index
 from pkb.preload import question_models
 from qa.answer_question import answer_question
 from qa.context import build_context
+from qa.models import Answer
 from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION, ingest_text_of
 from tests.support.doubles import embed_by_hashing
 from tests.support.drawing import examples
@@ -57,6 +58,19 @@ def operations() -> dict[str, Any]:
     schema = schemathesis.openapi.from_wsgi("/schema?format=json", get_wsgi_application())
     found = [each.ok() for each in schema.get_all_operations()]  # type: ignore[union-attr]
     return {re.sub(r"{\w+}", "{}", operation.label): operation for operation in found}
+
+
+@pytest.fixture
+def no_answers_left(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """A chat's thread stores its answer on a connection of its own, which commits."""
+    yield
+    with django_db_blocker.unblock():
+        Answer.objects.all().delete()
+
+
+@pytest.fixture(autouse=True)
+def database_access(no_answers_left: None, db: None) -> None:
+    """In a transaction that has ended when the answers are deleted."""
 
 
 @pytest.fixture
