@@ -1,4 +1,4 @@
-"""What passages are found by beside their text: words of a file's name before the title."""
+"""Put the words of a file's name before the title of its passages, which are found by both."""
 
 import re
 from pathlib import PurePosixPath
@@ -24,3 +24,9 @@ def words_of_name(name: str, *, title: str) -> str:
 def full_title(title: str, *, file_words: str) -> str:
     """Return a title after the words that only its file's name has."""
     return ": ".join(filter(None, (file_words, title)))
+
+
+def ranked_text(text: str, *, title: str, file_words: str) -> str:
+    """Return the text of a passage for the reranker, which a title helps most in front."""
+    lead = full_title(title, file_words=file_words)
+    return f"{lead}\n{text}" if lead else text

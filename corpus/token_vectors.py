@@ -20,7 +20,7 @@ from corpus.embedders import get_token_embedder, token_embedders
 from corpus.embedders.colbert import TokenEmbedder
 from corpus.models import Chunk, TokenVectors
 from corpus.telemetry import Step, span
-from corpus.titles import full_title
+from corpus.titles import ranked_text
 
 log = structlog.get_logger(__name__)
 
@@ -49,11 +49,6 @@ class RankedChunk(NamedTuple):
     @property
     def sha256(self) -> str:
         return sha256(self.text.encode()).hexdigest()
-
-
-def ranked_text(text: str, *, title: str) -> str:
-    """Return the text of a chunk for the reranker, the same as ``Passage.as_ranked`` in ``qa``."""
-    return f"{title}\n{text}" if title else text
 
 
 def search_token_embedder() -> TokenEmbedder | None:
@@ -113,7 +108,7 @@ def _save(
     with connection.cursor() as cursor:
         cursor.execute(_UNCHANGED_CHUNKS, [[chunk.chunk_id for chunk in chunks]])
         now = {
-            pk: ranked_text(text, title=full_title(title, file_words=words))
+            pk: ranked_text(text, title=title, file_words=words)
             for pk, title, words, text in cursor.fetchall()
         }
     rows = [
@@ -172,7 +167,7 @@ def fill_token_vectors(
                 return False
             rows = lacking.filter(pk__in=listed[start : start + BATCH_SIZE])
             batch = [
-                RankedChunk(pk, ranked_text(text, title=full_title(title, file_words=words)))
+                RankedChunk(pk, ranked_text(text, title=title, file_words=words))
                 for pk, text, title, words in rows.values_list(
                     "pk", "text", "document__title", "document__file_words"
                 )

@@ -1,4 +1,4 @@
-"""Value types of question answering: frozen, without imports from the product."""
+"""Value types of question answering, frozen."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from corpus.titles import full_title, ranked_text
 
 if TYPE_CHECKING:
     from corpus.filters import Filter
@@ -132,15 +134,14 @@ class Passage:
 
     @property
     def as_ranked(self) -> str:
-        """Return the text that rerankers read; the title helps them more before it than after."""
-        title = ": ".join(filter(None, (self.file_words, self.title)))
-        return (f"{title}\n" if title else "") + self.text
+        """Return the text that rerankers read."""
+        return ranked_text(self.text, title=self.title, file_words=self.file_words)
 
     @property
     def breadcrumb(self) -> str:
-        """Return its title and headings, which its text often refers to; may be empty."""
+        """Return file words, title and headings, which its text often refers to; may be empty."""
         parts = dict.fromkeys(part for part in (self.title, *self.heading_path) if part)
-        return ": ".join(filter(None, (self.file_words, " > ".join(parts))))
+        return full_title(" > ".join(parts), file_words=self.file_words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,6 +128,11 @@ class CannotRepair(PkbError):
     """The source of the repair is missing or is being changed."""
 
 
+def _version_of(document: Document) -> tuple[str, str, str]:
+    """Return what the chunks of a document are made of."""
+    return document.content_sha256, document.title, document.file_words
+
+
 def rechunk_document(document_id: UUID) -> str:
     """Chunk a document's text again; correct chunks keep their ids and vectors."""
     rows = DocumentContent.objects.select_related("document__collection")
@@ -150,10 +155,7 @@ def rechunk_document(document_id: UUID) -> str:
         # In the order of ``DocumentWriter``: first the names, then the row.
         lock_names(document.collection, document.source_uri, document.content_sha256)
         locked = _locked(document_id)
-        if (locked.content_sha256, locked.full_title) != (
-            version.content_sha256,
-            document.full_title,
-        ):
+        if _version_of(locked) != _version_of(document):
             raise CannotRepair("It was changed this moment.")
         # Also vectors of chunks to be deleted: their texts may recur.
         known = Embedding.objects.of_inputs(

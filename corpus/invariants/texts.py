@@ -20,8 +20,7 @@ from corpus.invariants.batches import Batch
 from corpus.invariants.violations import Violation
 from corpus.lexical import character_ngrams
 from corpus.models import Document
-from corpus.titles import full_title
-from corpus.token_vectors import ranked_text
+from corpus.titles import ranked_text
 
 # Texts in memory at a time.
 BATCH_CHARS = 4_000_000
@@ -143,9 +142,7 @@ def _wrong_chunks(document: _Text, chunks: Sequence[_Chunk]) -> Iterator[Violati
         elif text[covered : chunk.start].strip():
             yield Violation("text before a chunk is in no chunk", str(chunk.key))
         encoded = embedder_input(chunk.text, context=chunk.context)
-        ranked = ranked_text(
-            chunk.text, title=full_title(document.title, file_words=document.file_words)
-        )
+        ranked = ranked_text(chunk.text, title=document.title, file_words=document.file_words)
         ngrams = "" if encoded.isascii() else character_ngrams(f"{chunk.context} {chunk.text}")
         if chunk.chunk_sha256 != _hash(chunk.text):
             yield Violation("chunk_sha256 of a chunk is wrong", str(chunk.key))

@@ -24,5 +24,10 @@ class Migration(migrations.Migration):
             name="file_words",
             field=models.CharField(blank=True, db_default="", default="", editable=False, help_text="words of its file's name that its title lacks", max_length=200),
         ),
+        migrations.AlterField(
+            model_name="chunk",
+            name="context",
+            field=models.TextField(blank=True, default="", help_text="file words, title and headings; embedded and indexed with the text"),
+        ),
         migrations.RunSQL(BY_TITLE_AND_FILE_WORDS, BY_TITLE),
     ]

@@ -175,7 +175,9 @@ class Chunk(models.Model):
     end_char = models.PositiveIntegerField()
     text = models.TextField()
     context = models.TextField(
-        blank=True, default="", help_text="title and headings; embedded and indexed with the text"
+        blank=True,
+        default="",
+        help_text="file words, title and headings; embedded and indexed with the text",
     )
     text_preview = GeneratedField(
         expression=Left("text", PREVIEW_CHARS),

@@ -30,7 +30,7 @@ from corpus.models.collection import Collection
 from corpus.models.tag import Tag
 from corpus.roots.shown_paths import matching
 from corpus.times import EARLIEST, LATEST, is_storable_time
-from corpus.titles import MAX_FILE_WORDS_CHARS, full_title
+from corpus.titles import MAX_FILE_WORDS_CHARS
 
 # Each has an index together with the id.
 SORTS: Mapping[str, Combinable] = {
@@ -416,11 +416,6 @@ class Document(models.Model):
 
     def delete(self, using: Any = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
         return type(self).objects.filter(pk=self.pk).delete()
-
-    @property
-    def full_title(self) -> str:
-        """Return the title that passages are found by."""
-        return full_title(self.title, file_words=self.file_words)
 
     @property
     def name(self) -> str:

@@ -49,7 +49,7 @@ class PrefetchedChunks:
 
 
 def prefetch_chunks(rows: QuerySet[Any], column: str, *, max_count: int) -> PrefetchedChunks | None:
-    """Return the chunk ids in a column of the rows; None if there are more than ``most``."""
+    """Return the chunk ids in a column of the rows; None if there are more than ``max_count``."""
     keys = Cast(ArrayAgg(column, default=Value([])), TextField())
     some = rows.order_by().values(column)[: max_count + 1]
     aggregate = some.aggregate(count=Count("*"), keys=keys)

@@ -42,4 +42,4 @@ def test_the_document_of_the_named_organization_comes_first() -> None:
 
 def test_a_title_that_says_it_already_stays(collection: Collection) -> None:
     document = store("lindow.md", whom="me", days=2, collection=collection, title="Leave in Lindow")
-    assert (document.file_words, document.full_title) == ("", "Leave in Lindow")
+    assert (document.file_words, document.title) == ("", "Leave in Lindow")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from corpus.titles import full_title, words_of_name
+from corpus.titles import full_title, ranked_text, words_of_name
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,9 @@ def test_a_full_title_begins_with_them() -> None:
     assert full_title("Taking leave", file_words="acme") == "acme: Taking leave"
     assert full_title("", file_words="acme") == "acme"
     assert full_title("Taking leave", file_words="") == "Taking leave"
+
+
+def test_a_ranked_text_has_them_before_it() -> None:
+    lead = {"title": "Taking leave", "file_words": "acme"}
+    assert ranked_text("Ask first.", **lead) == "acme: Taking leave\nAsk first."
+    assert ranked_text("Ask first.", title="", file_words="") == "Ask first."

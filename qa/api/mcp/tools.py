@@ -1,7 +1,7 @@
 """The tools of MCP: search, fetch, answer and ingest."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import Annotated, Any, ParamSpec, TypeVar, cast
 from uuid import UUID
@@ -110,7 +110,7 @@ def search(query: Words, collection: CollectionArgument = DEFAULT_COLLECTION) ->
         "results": [
             {
                 "id": passage.chunk_id,
-                "title": " > ".join(dict.fromkeys((passage.name, *passage.heading_path))),
+                "title": _join_path(passage.name, passage.heading_path),
                 "url": _public_url(passage.source_uri, passage.document_id),
             }
             for passage in matches.results
@@ -133,7 +133,7 @@ def fetch(id: str) -> Fetched:
     if document is None:
         raise DocumentNotFound(f"There is no passage or document {id!r}.")
     if chunk:
-        title = " > ".join(dict.fromkeys((document.name, *chunk.heading_path)))
+        title = _join_path(document.name, chunk.heading_path)
         text = chunk.text
         metadata = {"start_char": chunk.start_char, "end_char": chunk.end_char, "page": chunk.page}
     else:
@@ -204,11 +204,15 @@ def ingest(
 def _format_quotes(lead: str, quotes: Sequence[QuoteRecord]) -> str:
     lines = [lead]
     for number, quote in enumerate(quotes, start=1):
-        title = " > ".join(dict.fromkeys((quote.name, *quote.heading_path)))
+        title = _join_path(quote.name, quote.heading_path)
         url = _public_url(quote.source_uri, quote.document_id or "")
         place = ", ".join(filter(None, [title, quote.document_date, url]))
         lines.append(f'[{number}] "{quote.whole_text}" ({place})')
     return "\n".join(lines)
+
+
+def _join_path(name: str, heading_path: Iterable[str]) -> str:
+    return " > ".join(dict.fromkeys((name, *heading_path)))
 
 
 def _public_url(source_uri: str, document_id: str) -> str:

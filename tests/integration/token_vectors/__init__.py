@@ -8,11 +8,11 @@ from django.conf import settings
 from django.test import override_settings
 from procrastinate.contrib.django.models import ProcrastinateJob
 
-from corpus import token_vectors
 from corpus.embedders.colbert import TokenEmbedder
 from corpus.ingestion.document_writer import StoredDocument
 from corpus.models import Chunk, Collection, TokenVectors
 from corpus.queue import FILL
+from corpus.titles import ranked_text
 from corpus.token_vectors import (
     RankedChunk,
     fill_token_vectors,
@@ -49,7 +49,7 @@ def waiting_fillings() -> list[dict[str, Any]]:
 def chunks_of(stored: StoredDocument) -> list[RankedChunk]:
     rows = Chunk.objects.filter(pk__in=stored.chunk_ids).select_related("document")
     return [
-        RankedChunk(row.pk, token_vectors.ranked_text(row.text, title=row.document.title))
+        RankedChunk(row.pk, ranked_text(row.text, title=row.document.title, file_words=""))
         for row in rows
     ]
 

@@ -8,7 +8,6 @@ from uuid import UUID, uuid4
 import pytest
 from django.db import InternalError, connection, connections, transaction
 
-from corpus import token_vectors
 from corpus.access.principal import bind_principal
 from corpus.catalogue import create_collection, delete_collection, delete_document
 from corpus.embedders.colbert import TokenEmbedder
@@ -33,7 +32,6 @@ from tests.integration.token_vectors import (
 )
 from tests.support.documents import (
     BAKERY,
-    COAST,
     LIGHTHOUSE,
     LIGHTHOUSE_QUESTION,
     Ingest,
@@ -308,8 +306,3 @@ class TestAtTheSameTime:
         assert kept_chunks() == set()
         assert fill(collection, embedder)
         assert list(find_violations()) == []
-
-
-def test_the_text_that_is_encoded_is_the_one_that_is_ranked() -> None:
-    assert token_vectors.ranked_text(COAST.text, title=COAST.title) == COAST.as_ranked
-    assert token_vectors.ranked_text("a", title="") == "a"

@@ -28,7 +28,7 @@ from corpus.models import (
     Tombstone,
     WatchedFolder,
 )
-from corpus.token_vectors import ranked_text
+from corpus.titles import ranked_text
 from evaluation.models import Question
 from qa.models import Answer, ChatEvent, ChatStream, Citation, Message, Session
 from tests.support.documents import (
@@ -88,7 +88,7 @@ def stored(
 
 def _keep_token_vectors() -> None:
     for chunk in Chunk.objects.select_related("document"):
-        text = ranked_text(chunk.text, title=chunk.document.title)
+        text = ranked_text(chunk.text, title=chunk.document.title, file_words="")
         digest = sha256(text.encode()).hexdigest()
         TokenVectors.objects.create(
             chunk=chunk, model="tokens", input_sha256=digest, token_count=3, packed=bytes(24)
