@@ -116,11 +116,11 @@ def _draft_evidence(answer: Answer) -> Evidence | None:
     ]
     if answer.answerer == EXTRACTIVE or not readings:
         return None
-    return Evidence(max(reading.score for reading in readings), behind=0.0)
+    return Evidence(max(reading.score for reading in readings), behind=0.0, ahead=0.0)
 
 
 def fit_calibration(points: Sequence[Point], *, names: Sequence[str]) -> Calibration:
-    """Return the logistic model (Platt scaling of two features) of correct answers.
+    """Return the logistic model (Platt scaling of the features) of correct answers.
 
     Raises:
         InvalidDataSet: Right and wrong answers from ``FOLDS`` subjects are needed.

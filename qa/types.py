@@ -282,10 +282,13 @@ class Evidence:
     Attributes:
         reading: The reader's score, a logit.
         behind: The passage's own score minus the best one retrieved, in [-1, 0].
+        ahead: How much likelier it answers than the best passage with another answer, a
+            difference of logits, at most ``MAX_AHEAD``; ``ALONE_AHEAD`` if there is no other.
     """
 
     reading: float
     behind: float
+    ahead: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,10 +180,9 @@ class CitationVerifier:
         """Return the answer with this text, its closest and disagreeing passages."""
         cited = {citation.passage.chunk_id for citation in text.citations}
         # Rate disagreeing passages as if they ranked first.
-        alone = {
-            chunk: replace(evidence, behind=0.0)
-            for chunk, evidence in gather_evidence(passages).items()
-        }
+        evidence = gather_evidence(passages)
+        ahead = max((each.ahead for each in evidence.values()), default=0.0)
+        first = {chunk: replace(each, behind=0.0, ahead=ahead) for chunk, each in evidence.items()}
         return Answer(
             question,
             text.text,
@@ -195,7 +194,7 @@ class CitationVerifier:
                 question,
                 text.citations,
                 passages,
-                self._estimate(alone),
+                self._estimate(first),
                 answer_from=self.answer_from,
             ),
         )
@@ -236,7 +235,7 @@ class CitationVerifier:
     def estimate_draft(self, cited: Iterable[Passage]) -> float:
         """Return the confidence of a draft by the best reading it cites."""
         scores = [each.reading.score for each in cited if each.reading is not None]
-        evidence = Evidence(max(scores, default=float("-inf")), behind=0.0)
+        evidence = Evidence(max(scores, default=float("-inf")), behind=0.0, ahead=0.0)
         return self.draft_calibration.estimate(evidence) if scores else 0.0
 
     def prefer_newest(self, question: str, passages: Sequence[Passage]) -> list[Passage]:

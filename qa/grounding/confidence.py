@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,11 @@ def sigmoid(logit: float) -> float:
 FEATURES = tuple(field.name for field in fields(Evidence))
 # Logits that a passage's own score of 1 adds to the reader's: docs/decisions/0023.
 SCORE_WEIGHT = 16.0
+# The most logits by which a passage counts as ahead of others, and what it counts as where no other
+# answer was read: of 6 to 16 and 0 to 9, what separates right from wrong best, in collections of
+# one document, too (docs/decisions/0023).
+MAX_AHEAD = 9.0
+ALONE_AHEAD = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +56,42 @@ class Calibration:
 # true statements from false ones chose the passage counts for more than how it reads: of 66
 # drafts 18 cite nothing with a reading over -8 (docs/decisions/0053).
 DRAFT_CALIBRATION = Calibration(
-    weights={"reading": 0.1, "behind": 0.0}, intercept=2.2, provenance={}
+    weights={"reading": 0.1, "behind": 0.0, "ahead": 0.0}, intercept=2.2, provenance={}
 )
 
 
 def gather_evidence(passages: Sequence[Passage]) -> dict[str, Evidence]:
     """Return the evidence of each passage that was read, by chunk id."""
     best = max((passage.score for passage in passages), default=0.0)
+    read = likeliest_first(passages)
     return {
-        passage.chunk_id: Evidence(passage.reading.score, behind=passage.score - best)
-        for passage in passages
-        if passage.reading is not None
+        passage.chunk_id: Evidence(
+            reading.score,
+            behind=passage.score - best,
+            ahead=_lead(passage, reading, read),
+        )
+        for passage, reading in read
     }
+
+
+def _lead(passage: Passage, reading: Reading, others: Sequence[tuple[Passage, Reading]]) -> float:
+    """Return ``Evidence.ahead``.
+
+    Passages that mark the same words, and older ones that the passage replaced, are no rivals.
+    """
+    words = _marked_words(passage, reading)
+    rivals = [
+        answer_logit(*other)
+        for other in others
+        if _marked_words(*other) != words
+        if not (passage.is_newest and other[0].document_date < passage.document_date)
+    ]
+    lead = answer_logit(passage, reading) - max(rivals) if rivals else ALONE_AHEAD
+    return min(lead, MAX_AHEAD)
+
+
+def _marked_words(passage: Passage, reading: Reading) -> list[str]:
+    return passage.text[reading.start : reading.end].casefold().split()
 
 
 def likeliest_first(passages: Sequence[Passage]) -> list[tuple[Passage, Reading]]:
@@ -122,7 +151,10 @@ def _find(calibrations: Mapping[str, Any], reader: str) -> Calibration:
     if reader not in calibrations:
         raise ValueError(f"it has nothing for the reader {reader!r}")
     calibration = Calibration(**calibrations[reader])
+    # A fit of an earlier version does not know all features.
+    weights = {**dict.fromkeys(FEATURES, 0.0), **calibration.weights}
+    calibration = replace(calibration, weights=weights)
     numbers: Sequence[Any] = [*calibration.weights.values(), calibration.intercept]
     if set(calibration.weights) != set(FEATURES) or not all(map(math.isfinite, numbers)):
-        raise ValueError(f"its weights are not those of {', '.join(FEATURES)}")
+        raise ValueError(f"its weights are not numbers for {', '.join(FEATURES)}")
     return calibration

@@ -325,8 +325,11 @@ def prefer_newest(
     if not any(_is_newer(each, read[0]) for each in read):
         return list(passages)
     evidence = gather_evidence(passages)
-    behind = evidence[read[0].chunk_id].behind
-    chances = {chunk: estimate(replace(each, behind=behind)) for chunk, each in evidence.items()}
+    likeliest = evidence[read[0].chunk_id]
+    chances = {
+        chunk: estimate(replace(likeliest, reading=each.reading))
+        for chunk, each in evidence.items()
+    }
     if chances[read[0].chunk_id] < answer_from:
         return list(passages)
     newest = read[0]

@@ -35,9 +35,10 @@ def get_reader() -> Reader:
 
 # Best passages to read: more contain the answer hardly more often, and each takes time.
 READ_COUNT = 10
-# How far behind the best a passage's own score may be for it to be read: what is farther behind is
-# hardly ever the one that answers. As many as may be shown are read, however low their scores.
-READ_WITHIN = 0.4
+# How far behind the best a passage's own score may be for it to be read: with 0.4, one answer in
+# twenty comes from another passage, and no more of them are right (docs/decisions/0023). As many
+# as may be shown are read, however low their scores.
+READ_WITHIN = 0.25
 
 
 def read_passages(question: str, passages: Sequence[Passage], *, reader: Reader) -> list[Passage]:

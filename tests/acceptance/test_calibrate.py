@@ -53,7 +53,9 @@ def test_the_file_it_writes_is_one_to_use(
     dataset: Path, strangers: Path, tmp_path: Path, settings: Any
 ) -> None:
     path, reader = tmp_path / "fitted.json", settings.PKB_READER_MODEL
-    other = Calibration({"reading": 1.0, "behind": 1.0}, 0.0, {"of": "another reader"})
+    other = Calibration(
+        {"reading": 1.0, "behind": 1.0, "ahead": 1.0}, 0.0, {"of": "another reader"}
+    )
     write_calibration(path, "other", other)
     out, err, _ = run("calibrate", dataset, strangers, "--foreign", 3, "--write", path)
     fitted = read_calibration(path, reader)
@@ -62,7 +64,7 @@ def test_the_file_it_writes_is_one_to_use(
     assert told["data_sets"] == ["bavoke", "bread"]
     assert reader in told["models"]
     assert {"auroc_right", "ece"} <= told["held_out"].keys()
-    assert fitted.estimate(Evidence(12.0, 0.0)) > fitted.estimate(Evidence(-9.0, -0.5))
+    assert fitted.estimate(Evidence(12.0, 0.0, 6.0)) > fitted.estimate(Evidence(-9.0, -0.5, 0.0))
     assert read_calibration(path, "other") == other
     assert "bavoke: 13 of 13 questions" in err
     assert "bread: 3 of 3 questions" in err

@@ -39,7 +39,9 @@ MILL = read_as(PASSAGE, "1874", score=2.0, margin=SHORT_FROM)
 OTHER = read_as(FOREIGN, "foreign", score=-1.0)
 # As sure as these two are read.
 MILL_CHANCE, OTHER_CHANCE = sigmoid(2.0), sigmoid(-1.0)
-READING_ALONE = Calibration({"reading": 1.0, "behind": 0.0}, intercept=0.0, provenance={})
+READING_ALONE = Calibration(
+    {"reading": 1.0, "behind": 0.0, "ahead": 0.0}, intercept=0.0, provenance={}
+)
 
 
 class Fixed(StubModel):
@@ -141,7 +143,7 @@ def test_an_answer_is_as_sure_as_its_surest_citation() -> None:
 
 
 def test_what_is_behind_the_best_found_is_less_sure() -> None:
-    calibration = replace(READING_ALONE, weights={"reading": 0.0, "behind": 8.0})
+    calibration = replace(READING_ALONE, weights={"reading": 0.0, "behind": 8.0, "ahead": 0.0})
     behind = replace(MILL, score=0.5), replace(OTHER, score=1.0)
     answer, _ = verify(quote(BUILT), passages=behind, calibration=calibration)
     assert answer is not None

@@ -9,7 +9,9 @@ import pytest
 from django.conf import settings
 
 from qa.grounding.confidence import (
+    ALONE_AHEAD,
     DRAFT_CALIBRATION,
+    MAX_AHEAD,
     Calibration,
     draft_key,
     gather_evidence,
@@ -21,7 +23,7 @@ from qa.types import Evidence
 from tests.support.passages import passage, read_as
 
 PASSAGE = passage("Rye is ground.")
-WRITTEN = Calibration({"reading": 0.5, "behind": 2.0}, -1.0, {"date": "today"})
+WRITTEN = Calibration({"reading": 0.5, "behind": 2.0, "ahead": 0.25}, -1.0, {"date": "today"})
 
 
 @pytest.fixture
@@ -30,15 +32,16 @@ def shipped() -> Calibration:
 
 
 def test_better_evidence_is_surer(shipped: Calibration) -> None:
-    sure = shipped.estimate(Evidence(reading=12.0, behind=0.0))
+    sure = shipped.estimate(Evidence(reading=12.0, behind=0.0, ahead=6.0))
     assert 0.5 < sure <= 1
-    assert sure > shipped.estimate(Evidence(reading=12.0, behind=-0.3))
-    assert sure > shipped.estimate(Evidence(reading=4.0, behind=0.0))
-    assert 0 <= shipped.estimate(Evidence(reading=-10.0, behind=-0.5)) < 0.1
+    assert sure > shipped.estimate(Evidence(reading=12.0, behind=-0.3, ahead=6.0))
+    assert sure > shipped.estimate(Evidence(reading=4.0, behind=0.0, ahead=6.0))
+    assert sure > shipped.estimate(Evidence(reading=12.0, behind=0.0, ahead=1.0))
+    assert 0 <= shipped.estimate(Evidence(reading=-10.0, behind=-0.5, ahead=0.0)) < 0.1
 
 
 def test_extreme_evidence_stays_in_the_unit_interval(shipped: Calibration) -> None:
-    worst, best = Evidence(-1e9, -1.0), Evidence(1e9, 0.0)
+    worst, best = Evidence(-1e9, -1.0, -1e9), Evidence(1e9, 0.0, MAX_AHEAD)
     assert 0 <= shipped.estimate(worst) < shipped.estimate(best) <= 1
 
 
@@ -47,24 +50,47 @@ def test_the_shipped_calibration_tells_where_it_comes_from(shipped: Calibration)
     assert settings.PKB_READER_MODEL in shipped.provenance["models"]
 
 
-def test_evidence_is_what_was_read_and_how_far_it_is_behind_the_best_found() -> None:
+def test_evidence_compares_a_passage_with_the_others() -> None:
     found = [
-        replace(read_as(PASSAGE, score=reading), chunk_id=chunk, score=score)
-        for chunk, reading, score in (("a", 3.0, 0.25), ("b", -2.0, 0.75), ("c", 9.0, 0.5))
+        replace(read_as(passage(text), text, score=reading), chunk_id=chunk, score=score)
+        for chunk, text, reading, score in (
+            ("a", "Rye is ground.", 3.0, 0.25),
+            ("b", "Oats are rolled.", -2.0, 0.75),
+            ("c", "Barley is malted.", 1.0, 0.5),
+        )
     ]
+    # Likelihoods: 3 + 16 * .25 = 7, -2 + 12 = 10, 1 + 8 = 9.
     assert gather_evidence(found) == {
-        "a": Evidence(3.0, -0.5),
-        "b": Evidence(-2.0, 0.0),
-        "c": Evidence(9.0, -0.25),
+        "a": Evidence(3.0, -0.5, ahead=-3.0),
+        "b": Evidence(-2.0, 0.0, ahead=1.0),
+        "c": Evidence(1.0, -0.25, ahead=-1.0),
     }
-    assert gather_evidence(found[:1]) == {"a": Evidence(3.0, 0.0)}
+    assert gather_evidence(found[:1]) == {"a": Evidence(3.0, 0.0, ahead=ALONE_AHEAD)}
     assert gather_evidence([]) == {}
+
+
+def test_a_passage_with_the_same_answer_is_no_rival() -> None:
+    twice = [
+        replace(read_as(passage(text), "rye", score=score), chunk_id=chunk)
+        for chunk, text, score in (("a", "We mill rye.", 3.0), ("b", "We grind rye.", 2.0))
+    ]
+    assert {each.ahead for each in gather_evidence(twice).values()} == {ALONE_AHEAD}
+
+
+def test_an_older_passage_is_no_rival_of_the_newest() -> None:
+    older = replace(read_as(passage("It costs 3."), "3", score=5.0), chunk_id="a")
+    newest = replace(read_as(passage("It costs 4."), "4", score=2.0), chunk_id="b")
+    dated = [
+        replace(newest, document_date="2024", is_newest=True),
+        replace(older, document_date="2021"),
+    ]
+    assert gather_evidence(dated)["b"].ahead == ALONE_AHEAD
 
 
 def test_what_was_not_read_is_no_evidence_but_may_be_the_best_found() -> None:
     unread = replace(PASSAGE, chunk_id="c2", score=1.0)
     read = replace(read_as(PASSAGE, score=3.0), score=0.25)
-    assert gather_evidence([unread, read]) == {"c1": Evidence(3.0, -0.75)}
+    assert gather_evidence([unread, read]) == {"c1": Evidence(3.0, -0.75, ahead=ALONE_AHEAD)}
 
 
 def test_a_calibration_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -89,6 +115,12 @@ def test_what_is_no_calibration_is_written_over(tmp_path: Path, content: bytes) 
     assert read_calibration(path, "mine") == WRITTEN
 
 
+def test_a_feature_that_an_earlier_fit_does_not_know_counts_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "calibration.json"
+    write_calibration(path, "mine", replace(WRITTEN, weights={"reading": 0.5, "behind": 2.0}))
+    assert read_calibration(path, "mine").weights == {**WRITTEN.weights, "ahead": 0.0}
+
+
 @pytest.mark.parametrize(
     "values",
     [
@@ -97,7 +129,7 @@ def test_what_is_no_calibration_is_written_over(tmp_path: Path, content: bytes) 
         {"other": {"weights": {}}},
         {"mine": 3},
         {"mine": {"weights": {"reading": 1, "behind": 1}, "intercept": 0}},
-        {"mine": {"weights": {"reading": 1}, "intercept": 0, "provenance": {}}},
+        {"mine": {"weights": {"reading": 1, "other": 1}, "intercept": 0, "provenance": {}}},
         {"mine": {"weights": [1, 2], "intercept": 0, "provenance": {}}},
         {"mine": {"weights": {"reading": 1, "behind": "2"}, "intercept": 0, "provenance": {}}},
         {"mine": {"weights": {"reading": 1, "behind": 1}, "intercept": 1e999, "provenance": {}}},
@@ -121,7 +153,7 @@ def test_a_calibration_that_is_missing_or_of_another_reader_is_refused(tmp_path:
 
 def test_a_model_without_a_calibration_of_its_drafts_has_the_usual_one(tmp_path: Path) -> None:
     path = tmp_path / "calibration.json"
-    own = Calibration({"reading": 2.0, "behind": 0.0}, intercept=1.0, provenance={})
+    own = Calibration({"reading": 2.0, "behind": 0.0, "ahead": 0.0}, intercept=1.0, provenance={})
     write_calibration(path, draft_key("reader", "openai/m"), own)
     assert read_draft_calibration(path, "reader", "openai/m") == own
     assert read_draft_calibration(path, "reader", "openai/other") == DRAFT_CALIBRATION

@@ -21,7 +21,7 @@ from qa.types import Evidence
 
 
 def points(count: int = 240) -> list[Point]:
-    """Right answers read better and are less far behind than wrong ones, not all of them."""
+    """Right answers mostly read better, are less far behind, and farther ahead, than wrong ones."""
     draw = np.random.default_rng(3)
     kinds = [ANSWERABLE, UNANSWERABLE, FOREIGN]
     made = []
@@ -29,7 +29,8 @@ def points(count: int = 240) -> list[Point]:
         kind = kinds[number % 3]
         reading = {ANSWERABLE: 4.0, UNANSWERABLE: 2.0, FOREIGN: -6.0}[kind] + draw.normal(0, 2)
         behind = {ANSWERABLE: -0.1, UNANSWERABLE: -0.3, FOREIGN: -0.5}[kind] + draw.normal(0, 0.1)
-        evidence = Evidence(reading, behind)
+        ahead = {ANSWERABLE: 4.0, UNANSWERABLE: 2.0, FOREIGN: 2.0}[kind] + draw.normal(0, 2)
+        evidence = Evidence(reading, behind, ahead)
         made.append(Point(kind, f"d{number // 6}", evidence, is_right=kind == ANSWERABLE))
     return made
 
@@ -41,8 +42,8 @@ def changed(change: Callable[[Evidence], Evidence]) -> list[Point]:
 def test_what_goes_with_right_answers_makes_them_surer() -> None:
     fitted = fit_calibration(points(), names=["made"])
     assert all(weight > 0 for weight in fitted.weights.values())
-    assert fitted.estimate(Evidence(5.0, 0.0)) > 0.7
-    assert fitted.estimate(Evidence(-6.0, -0.6)) < 0.3
+    assert fitted.estimate(Evidence(5.0, 0.0, 5.0)) > 0.7
+    assert fitted.estimate(Evidence(-6.0, -0.6, 1.0)) < 0.3
 
 
 def test_the_figures_are_those_of_held_out_subjects() -> None:
@@ -59,7 +60,7 @@ def test_the_figures_are_those_of_held_out_subjects() -> None:
 
 def test_a_foreign_question_counts_less_than_an_own_one() -> None:
     as_own = [replace(p, kind=UNANSWERABLE if p.kind == FOREIGN else p.kind) for p in points()]
-    middle = Evidence(0.0, -0.3)
+    middle = Evidence(0.0, -0.3, 2.0)
     less, more = (fit_calibration(given, names=[]).estimate(middle) for given in (points(), as_own))
     assert less > more
 
@@ -76,7 +77,9 @@ def test_a_feature_that_speaks_against_an_answer_is_left_out() -> None:
 
 def test_signs_that_all_speak_against_right_answers_are_refused() -> None:
     with pytest.raises(InvalidDataSet, match="No sign of a right answer"):
-        fit_calibration(changed(lambda e: Evidence(-e.reading, -e.behind)), names=["made"])
+        fit_calibration(
+            changed(lambda e: Evidence(-e.reading, -e.behind, -e.ahead)), names=["made"]
+        )
 
 
 @pytest.mark.parametrize("few", [[], points()[:5], points()[1::3]], ids=["none", "few", "wrong"])
@@ -101,4 +104,6 @@ def test_the_subject_of_a_question_is_its_documents_title() -> None:
 
 
 def test_while_points_are_gathered_all_is_as_sure() -> None:
-    assert ALWAYS_SURE.estimate(Evidence(-9.0, -1.0)) == ALWAYS_SURE.estimate(Evidence(9.0, 0.0))
+    assert ALWAYS_SURE.estimate(Evidence(-9.0, -1.0, 0.0)) == ALWAYS_SURE.estimate(
+        Evidence(9.0, 0.0, 9.0)
+    )
