@@ -79,5 +79,5 @@ def set_public(collection: Collection, *, is_public: bool) -> None:
 def _reject_bound_key() -> None:
     """Reject a key that is limited to collections: its grants would outlast its revocation."""
     principal = current_principal()
-    if principal.collections is not None and not principal.has_scope(Scope.ADMIN):
+    if principal.collections is not None and Scope.ADMIN not in principal.scopes:
         raise NotAllowed("A key that is limited to collections cannot share them: log in.")

@@ -13,7 +13,6 @@ from corpus.catalogue import count_stored
 from corpus.models import Document, Job
 from pkb.backup.rotation import Backups
 from pkb.status.service_status import State, read_state
-from pkb.status.standby_status import Standby
 from qa import models
 from qa.models import Feedback
 
@@ -52,19 +51,15 @@ def describe_state(state: State) -> Iterator[str]:
         names = ", ".join(workers) or "none"
         waiting = state.backlog.waiting_count
         yield f"Workers and their last heartbeats: {names}; waiting tasks: {waiting}."
-    if state.standby is not None:
-        yield describe_standby(state.standby)
+    if (standby := state.standby) is not None:
+        is_used = "is used" if standby.is_used else f"is not used ({standby.reason or 'unknown'})"
+        fallback_count = sum(each.read_count for each in standby.fallbacks)
+        yield (
+            f"The standby {is_used}; since this process started it answered {standby.read_count}"
+            f" times, and the primary instead {fallback_count} times."
+        )
     spaces = [f"{filesizeformat(disk.free_bytes)} ({disk.use})" for disk in state.disks]
     yield f"Free disk space: {', '.join(spaces)}."
-
-
-def describe_standby(standby: Standby) -> str:
-    is_used = "is used" if standby.is_used else f"is not used ({standby.reason or 'unknown'})"
-    fallback_count = sum(each.read_count for each in standby.fallbacks)
-    return (
-        f"The standby {is_used}; since this process started it answered {standby.read_count} times,"
-        f" and the primary instead {fallback_count} times."
-    )
 
 
 def describe_backups(backups: Backups | None) -> str:

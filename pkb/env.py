@@ -331,14 +331,6 @@ class Env(ServerEnv):
         return {name: value for name, value in values.items() if value != ""}
 
     @property
-    def cors_origins(self) -> list[str]:
-        return split_names(self.PKB_CORS_ORIGINS)
-
-    @property
-    def extra_embedding_models(self) -> list[str]:
-        return split_names(self.PKB_EMBEDDING_MODELS)
-
-    @property
     def embedding_model_name(self) -> str:
         """Return the name under which vectors are stored; for an API it includes the dimension."""
         is_open = self.EMBEDDING_MODEL.startswith("openai/") and "@" not in self.EMBEDDING_MODEL

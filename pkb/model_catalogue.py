@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pkb.env import BASE_DIR, Env
+from pkb.env import BASE_DIR, Env, split_names
 
 Catalogue = dict[str, dict[str, Any]]
 
@@ -48,7 +48,7 @@ def embedders(env: Env, *, cache_dir: Path) -> Catalogue:
             "PATTERN": rf"hashing-(?P<dimension>{_DIMENSION})",
         },
     }
-    for model in [env.embedding_model_name, *env.extra_embedding_models]:
+    for model in [env.embedding_model_name, *split_names(env.PKB_EMBEDDING_MODELS)]:
         if not model.startswith(_OWN_PREFIXES):
             entry = {
                 "BACKEND": "corpus.embedders.sentence_transformer.SentenceTransformerEmbedder",

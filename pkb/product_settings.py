@@ -46,7 +46,7 @@ def product_settings(env: Env, data_dir: Path) -> dict[str, Any]:
         "PKB_EMBEDDING_DIM": env.EMBEDDING_DIM,
         "PKB_EMBEDDERS": embedders(env, cache_dir=model_dir),
         "PKB_EMBEDDING_MODEL": env.embedding_model_name,
-        "PKB_EMBEDDING_MODELS": env.extra_embedding_models,
+        "PKB_EMBEDDING_MODELS": split_names(env.PKB_EMBEDDING_MODELS),
         "PKB_RERANKERS": rerankers(env),
         "PKB_TOKEN_EMBEDDERS": token_embedders(env),
         # Judges whether one sentence supports another; its thresholds are valid only for this one.

@@ -138,8 +138,9 @@ WHITENOISE_USE_FINDERS = True
 APPEND_SLASH = False
 
 # Only these origins may call the API from a browser.
-CORS_ALLOW_ALL_ORIGINS = env.cors_origins == ["*"]
-CORS_ALLOWED_ORIGINS = [] if CORS_ALLOW_ALL_ORIGINS else env.cors_origins
+cors_origins = split_names(env.PKB_CORS_ORIGINS)
+CORS_ALLOW_ALL_ORIGINS = cors_origins == ["*"]
+CORS_ALLOWED_ORIGINS = [] if CORS_ALLOW_ALL_ORIGINS else cors_origins
 CORS_ALLOW_HEADERS = [
     *default_headers, "idempotency-key", "last-event-id", "x-api-key", "x-request-id",
 ]  # fmt: skip

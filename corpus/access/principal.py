@@ -49,9 +49,6 @@ class Principal:
     def is_anonymous(self) -> bool:
         return self == ANONYMOUS
 
-    def has_scope(self, scope: Scope) -> bool:
-        return scope in self.scopes
-
     def as_setting(self) -> str:
         """Return the value that policies read: empty, ``*``, ``7``, or ``7:1,2:3`` for a key."""
         if self.sees_all:

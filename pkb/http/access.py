@@ -88,7 +88,7 @@ def authorize(request: HttpRequest) -> Principal:
         str(request.META.get("REMOTE_ADDR") or ""), names={name.lower() for name in request.headers}
     )
     scope = endpoint.scope
-    if scope is None or principal.has_scope(scope) or is_local_scrape:
+    if scope is None or scope in principal.scopes or is_local_scrape:
         # Endpoints for administrators cover the data of all users.
         return replace(principal, sees_all=True) if scope == Scope.ADMIN else principal
     if principal.is_anonymous:

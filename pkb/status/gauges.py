@@ -1,14 +1,14 @@
 """Gauges of the service status, read when metrics are collected."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from time import monotonic
 from typing import NamedTuple
 
-from opentelemetry.metrics import CallbackOptions, CallbackT, Observation
+from opentelemetry.metrics import CallbackOptions, Observation
 
 from corpus.telemetry import Count, Gauge, Measured, observe
 from pkb.status.service_status import State, read_state
-from pkb.status.standby_status import Standby
 
 # A collector reads all gauges within milliseconds: one status serves them.
 CACHE_S = 1.0
@@ -43,15 +43,14 @@ def observe_state() -> None:
     """Register the gauges with OpenTelemetry."""
     read = CachedState()
     for measured in (*Gauge, *Count):
-        observe(measured, _callback(measured, read))
+        observe(measured, partial(_observations, read, measured))
 
 
-def _callback(measured: Measured, read: ReadState) -> CallbackT:
-    def callback(options: CallbackOptions) -> Iterable[Observation]:
-        measures = (each for each in measure_state(read()) if each.measured is measured)
-        return [Observation(each.value, each.labels) for each in measures]
-
-    return callback
+def _observations(
+    read: ReadState, measured: Measured, options: CallbackOptions
+) -> list[Observation]:
+    measures = (each for each in measure_state(read()) if each.measured is measured)
+    return [Observation(each.value, each.labels) for each in measures]
 
 
 def measure_state(state: State) -> Iterator[Measure]:
@@ -77,18 +76,14 @@ def measure_state(state: State) -> Iterator[Measure]:
         yield Measure(Gauge.BACKUP_INTERVAL, state.backup_interval.total_seconds())
         if state.backups.age is not None:
             yield Measure(Gauge.BACKUP_AGE, state.backups.age.total_seconds())
-    if state.standby is not None:
-        yield from _measure_standby(state.standby)
-
-
-def _measure_standby(standby: Standby) -> Iterator[Measure]:
-    yield Measure(Gauge.REPLICA_USED, standby.is_used)
-    standing = standby.standing
-    if standing is not None and standing.behind_bytes is not None:
-        yield Measure(Gauge.REPLICA_BEHIND, standing.behind_bytes)
-    if standing is not None and standing.behind is not None:
-        yield Measure(Gauge.REPLICA_LAG, standing.behind.total_seconds())
-    yield Measure(Count.REPLICA_READS, standby.read_count, {"server": "standby"})
-    for reason, count in standby.fallbacks:
-        labels = {"server": "primary", "reason": reason.value}
-        yield Measure(Count.REPLICA_READS, count, labels)
+    if (standby := state.standby) is not None:
+        yield Measure(Gauge.REPLICA_USED, standby.is_used)
+        standing = standby.standing
+        if standing is not None and standing.behind_bytes is not None:
+            yield Measure(Gauge.REPLICA_BEHIND, standing.behind_bytes)
+        if standing is not None and standing.behind is not None:
+            yield Measure(Gauge.REPLICA_LAG, standing.behind.total_seconds())
+        yield Measure(Count.REPLICA_READS, standby.read_count, {"server": "standby"})
+        for reason, count in standby.fallbacks:
+            labels = {"server": "primary", "reason": reason.value}
+            yield Measure(Count.REPLICA_READS, count, labels)

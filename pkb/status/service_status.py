@@ -127,7 +127,14 @@ class State:
                 yield Finding(Problem.BACKUP_FAILED, reason)
             if age is not None and age > max_age:
                 yield Finding(Problem.BACKUP_OLD, f"The last good backup is {_humanize(age)} old.")
-        yield from self._problems_of_standby()
+        if self.standby is not None:
+            if self.standby.reason in _UNUSED_REASONS:
+                why = _UNUSED_REASONS[self.standby.reason]
+                yield Finding(Problem.STANDBY_UNUSED, f"Searches do not use the standby: {why}.")
+            behind = self.standby.standing.behind if self.standby.standing else None
+            if behind is not None and behind > MAX_LAG:
+                lag = f"its newest commit is {_humanize(behind)} old"
+                yield Finding(Problem.STANDBY_BEHIND, f"The standby is behind: {lag}.")
 
     def _problems_of_work(self) -> Iterator[Finding]:
         if self.workers is None or self.backlog is None:
@@ -147,17 +154,6 @@ class State:
             yield Finding(
                 Problem.QUEUE_WAITS, f"A task has waited for a worker for {_humanize(oldest)}."
             )
-
-    def _problems_of_standby(self) -> Iterator[Finding]:
-        if self.standby is None:
-            return
-        if self.standby.reason in _UNUSED_REASONS:
-            why = _UNUSED_REASONS[self.standby.reason]
-            yield Finding(Problem.STANDBY_UNUSED, f"Searches do not use the standby: {why}.")
-        behind = self.standby.standing.behind if self.standby.standing else None
-        if behind is not None and behind > MAX_LAG:
-            lag = f"its newest commit is {_humanize(behind)} old"
-            yield Finding(Problem.STANDBY_BEHIND, f"The standby is behind: {lag}.")
 
 
 def read_state() -> State:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from pkb.env import Env, read_env
+from pkb.env import Env, read_env, split_names
 
 
 def read(**given: object) -> Env:
@@ -23,7 +23,7 @@ def read(**given: object) -> Env:
     ids=["none", "any", "two", "IPv6"],
 )
 def test_origins_are_read(given: str, origins: list[str]) -> None:
-    assert read(PKB_CORS_ORIGINS=given).cors_origins == origins
+    assert split_names(read(PKB_CORS_ORIGINS=given).PKB_CORS_ORIGINS) == origins
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_what_a_login_provider_lacks_stops_the_start(wrong: dict[str, object], w
 
 
 def test_further_models_are_a_list() -> None:
-    assert read(PKB_EMBEDDING_MODELS="a, /b/c,").extra_embedding_models == ["a", "/b/c"]
+    assert split_names(read(PKB_EMBEDDING_MODELS="a, /b/c,").PKB_EMBEDDING_MODELS) == ["a", "/b/c"]
 
 
 @pytest.mark.parametrize("count", [-1, 5, 1.5, "some"], ids=str)

@@ -35,7 +35,7 @@ def test_unset_it_is_nobody_who_may_nothing() -> None:
     def look() -> None:
         assert current_principal() == ANONYMOUS
         assert ANONYMOUS.is_anonymous
-        assert not any(ANONYMOUS.has_scope(scope) for scope in Scope)
+        assert not any(scope in ANONYMOUS.scopes for scope in Scope)
         assert current_user_id() is None
 
     unset(look)
@@ -45,9 +45,7 @@ def test_it_is_set_for_a_block_and_what_was_set_before_comes_back() -> None:
     with acting_as(SYSTEM):
         with acting_as(IDA):
             assert current_user_id() == 7
-            assert [scope for scope in Scope if current_principal().has_scope(scope)] == [
-                Scope.READ
-            ]
+            assert [scope for scope in Scope if scope in current_principal().scopes] == [Scope.READ]
         assert current_principal() == SYSTEM
     assert not SYSTEM.is_anonymous
 

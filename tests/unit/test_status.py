@@ -12,7 +12,7 @@ from corpus.postgres.standby import REPLICA, Position, Reason, StandbyState
 from corpus.queue import Backlog, Worker
 from corpus.telemetry import Count, Gauge
 from pkb.backup.rotation import Backups
-from pkb.dashboard import describe_standby
+from pkb.dashboard import describe_state
 from pkb.status import standby_status as standby_module
 from pkb.status.gauges import CachedState, measure_state
 from pkb.status.service_status import Disk, Problem, State
@@ -131,9 +131,10 @@ def test_searches_are_counted_by_server_and_by_why_it_was_the_primary() -> None:
     assert Count.REPLICA_READS not in without
 
 
-def test_describe_standby_counts_reads_of_both_servers() -> None:
-    assert "is used; since this process started it answered 8 times" in describe_standby(standby())
-    said = describe_standby(standby(Reason.BEHIND))
+def test_describe_state_counts_reads_of_both_servers() -> None:
+    said = " ".join(describe_state(WELL))
+    assert "is used; since this process started it answered 8 times" in said
+    said = " ".join(describe_state(replace(WELL, standby=standby(Reason.BEHIND))))
     assert "is not used (behind)" in said
     assert "the primary instead 2 times" in said
 
