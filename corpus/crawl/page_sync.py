@@ -66,24 +66,17 @@ def process_item(item: JobItem, site: Site) -> ItemResult:
     if not site.is_whole:
         return _process_single(site)
     job = item.job
-    if reason := _stop_reason(job, site):
-        return _failed(reason)
+    if is_offline(site):
+        return _failed("Its server does not answer any more.")
+    max_bytes, max_hours = settings.PKB_CRAWL_MAX_BYTES, settings.PKB_CRAWL_MAX_HOURS
+    if site.received_bytes >= max_bytes:
+        return _failed(f"The site has more than the allowed {max_bytes:,} bytes.")
+    if job.started_at and timezone.now() - job.started_at > timedelta(hours=max_hours):
+        return _failed(f"It took more than the allowed {max_hours:g} hours.")
     open_site(job, site)
     if not read_robots(site.robots).allow(item.path):
         return _failed("robots.txt does not allow it.")
     return PageSync(job, find_or_build_page(job, site, item.path)).sync()
-
-
-def _stop_reason(job: Job, site: Site) -> str:
-    """Return why this job sends no more requests to the site."""
-    if is_offline(site):
-        return "Its server does not answer any more."
-    if site.received_bytes >= settings.PKB_CRAWL_MAX_BYTES:
-        return f"The site has more than the allowed {settings.PKB_CRAWL_MAX_BYTES:,} bytes."
-    hours = settings.PKB_CRAWL_MAX_HOURS
-    if job.started_at and timezone.now() - job.started_at > timedelta(hours=hours):
-        return f"It took more than the allowed {hours:g} hours."
-    return ""
 
 
 def _process_single(site: Site) -> ItemResult:

@@ -1,7 +1,7 @@
 """Parse a site's robots.txt, as RFC 9309 defines it. Pure."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import urlsplit
@@ -48,7 +48,18 @@ def read_robots(text: str) -> Rules:
     lines = [(match[1].lower(), match[2].strip()) for match in matches if match]
     sitemaps = tuple(value for name, value in lines if name == "sitemap")
     agents = {value.lower() for name, value in lines if name == "user-agent"}
-    ours = list(_of_agent(lines, AGENT if AGENT in agents else "*"))
+    agent = AGENT if AGENT in agents else "*"
+    # The lines of all groups that name the agent, alone or with others.
+    ours: list[tuple[str, str]] = []
+    is_ours = is_head = False
+    for name, value in lines:
+        if name == "user-agent":
+            is_ours = (is_head and is_ours) or value.lower() == agent
+            is_head = True
+        elif name in {"allow", "disallow", "crawl-delay"}:
+            is_head = False
+            if is_ours:
+                ours.append((name, value))
     delays = [value for name, value in ours if name == "crawl-delay" and _SECONDS.fullmatch(value)]
     # An empty value disallows nothing.
     rules = [(name, escape(value, more="?")) for name, value in ours if value][:MAX_RULES]
@@ -58,19 +69,6 @@ def read_robots(text: str) -> Rules:
         delay_s=max(map(float, delays), default=0.0),
         sitemaps=sitemaps,
     )
-
-
-def _of_agent(lines: Iterable[tuple[str, str]], agent: str) -> Iterator[tuple[str, str]]:
-    """Yield the lines of all groups that name the agent, alone or with others."""
-    is_ours = is_head = False
-    for name, value in lines:
-        if name == "user-agent":
-            is_ours = (is_head and is_ours) or value.lower() == agent
-            is_head = True
-        elif name in {"allow", "disallow", "crawl-delay"}:
-            is_head = False
-            if is_ours:
-                yield name, value
 
 
 def _longest(patterns: Iterable[str], path: str) -> int:

@@ -64,7 +64,25 @@ class Paperless:
             raise SourceUnavailable(f"{uri} is no document of {self._settings.address}.")
         record = self._client.fetch_json(f"documents/{number}/")
         try:
-            return self._parse(number, record)
+            named = {field: self._read_names(field, record) for field in _NAMED}
+            metadata = {
+                "correspondent": next(iter(named["correspondent"]), ""),
+                "document_type": next(iter(named["document_type"]), ""),
+                "archive_serial_number": record.get("archive_serial_number"),
+                "url": f"{self._settings.address}/documents/{number}/details",
+            }
+            text = str(record.get("content") or "")
+            filename = record.get("archived_file_name") or record.get("original_file_name") or ""
+            part = EntryFile(
+                self._download(number, record, is_needed=not text.strip()),
+                filename=str(filename),
+                title=str(record.get("title") or ""),
+                tags=tuple(dict.fromkeys(name for names in named.values() for name in names)),
+                metadata={name: value for name, value in metadata.items() if value},
+                created_at=_moment(record.get("created")),
+                modified_at=_moment(record.get("modified")),
+            )
+            return EntryContent(self._version(record), part, fallback_text=text)
         except (KeyError, TypeError, ValueError) as exc:
             raise self._unexpected_reply() from exc
 
@@ -79,27 +97,6 @@ class Paperless:
             base_url=f"{self._settings.address}/api/",
             headers={"Authorization": f"Token {token}"},
         )
-
-    def _parse(self, number: str, record: Record) -> EntryContent:
-        named = {field: self._read_names(field, record) for field in _NAMED}
-        metadata = {
-            "correspondent": next(iter(named["correspondent"]), ""),
-            "document_type": next(iter(named["document_type"]), ""),
-            "archive_serial_number": record.get("archive_serial_number"),
-            "url": f"{self._settings.address}/documents/{number}/details",
-        }
-        text = str(record.get("content") or "")
-        filename = record.get("archived_file_name") or record.get("original_file_name") or ""
-        part = EntryFile(
-            self._download(number, record, is_needed=not text.strip()),
-            filename=str(filename),
-            title=str(record.get("title") or ""),
-            tags=tuple(dict.fromkeys(name for names in named.values() for name in names)),
-            metadata={name: value for name, value in metadata.items() if value},
-            created_at=_moment(record.get("created")),
-            modified_at=_moment(record.get("modified")),
-        )
-        return EntryContent(self._version(record), part, fallback_text=text)
 
     def _download(self, number: str, record: Record, *, is_needed: bool) -> bytes:
         """Return the file, or nothing for a file that is too large but has text."""

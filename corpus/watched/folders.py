@@ -55,17 +55,6 @@ def save_configured_folders() -> None:
     WatchedFolder.objects.filter(is_set=True).exclude(pk__in=keys).delete()
 
 
-def sync_options(folder: WatchedFolder) -> SyncOptions:
-    """Return the sync options of a changed folder."""
-    return SyncOptions(
-        paths=(folder.path,),
-        root=folder.root,
-        mirror=True,
-        quiet_s=settings.PKB_WATCH_QUIET_S,
-        mounts=tuple(folder.mounts),
-    )
-
-
 def sync_folder_now(folder: WatchedFolder) -> Job:
     """Sync a folder as it is, even if it is now empty or unmounted."""
     WatchedFolder.objects.filter(pk=folder.pk).update(mounts=[])

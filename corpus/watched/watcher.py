@@ -13,7 +13,7 @@ from django.db import DatabaseError, connection, transaction
 
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.errors import PkbError
-from corpus.ingestion.folder_mirror import BEING_WRITTEN
+from corpus.ingestion.folder_mirror import BEING_WRITTEN, SyncOptions
 from corpus.ingestion.outcomes import Outcome
 from corpus.jobs.kinds.sync_job import start_sync
 from corpus.jobs.states import delete_old_jobs
@@ -21,7 +21,7 @@ from corpus.models import Job, WatchedFolder
 from corpus.postgres.session_locks import try_session_lock
 from corpus.roots.file_systems import mount_points_in
 from corpus.watched.changes import FolderWatcher
-from corpus.watched.folders import WATCHER_LOCK, save_configured_folders, sync_options
+from corpus.watched.folders import WATCHER_LOCK, save_configured_folders
 
 log = structlog.get_logger(__name__)
 
@@ -150,6 +150,13 @@ def _start_sync(folder_id: int, *, on_start: Callable[[], None]) -> Job | None:
     delete_old_jobs(syncs.filter(arguments__quiet_s__gt=0))
     mounted = map(str, mount_points_in(Path(folder.path)))
     folder.mounts = sorted({*folder.mounts, *mounted})
-    folder.job = start_sync(folder.collection, sync_options(folder))
+    options = SyncOptions(
+        paths=(folder.path,),
+        root=folder.root,
+        mirror=True,
+        quiet_s=settings.PKB_WATCH_QUIET_S,
+        mounts=tuple(folder.mounts),
+    )
+    folder.job = start_sync(folder.collection, options)
     folder.save(update_fields=["mounts", "job"])
     return folder.job

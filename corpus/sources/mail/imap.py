@@ -62,7 +62,22 @@ class ImapFolder:
 
     def list_heads(self) -> Iterator[MessageHead]:
         try:
-            yield from self._list_heads(self._open_mailbox(fresh=True))
+            mailbox = self._open_mailbox(fresh=True)
+            uids = sorted(mailbox.uids("ALL", charset=None), key=int)
+            for start in range(0, len(uids), _BATCH_SIZE):
+                batch = uids[start : start + _BATCH_SIZE]
+                messages = _fetch(mailbox, batch, _HEAD)
+                for uid in batch:
+                    # A message whose headers the server omits still exists.
+                    attributes, head = messages.get(uid, (b"", b""))
+                    size = _SIZE.search(attributes)
+                    yield read_head(
+                        head,
+                        key=f"{self._prefix}{uid}",
+                        version=uid,
+                        position=int(uid),
+                        size_bytes=int(size[1]) if size else 0,
+                    )
         except (ImapToolsError, imaplib.IMAP4.error, OSError) as exc:
             raise self._unavailable(exc) from None
 
@@ -90,23 +105,6 @@ class ImapFolder:
             with suppress(OSError):
                 mailbox.client.shutdown()
 
-    def _list_heads(self, mailbox: BaseMailBox) -> Iterator[MessageHead]:
-        uids = sorted(mailbox.uids("ALL", charset=None), key=int)
-        for start in range(0, len(uids), _BATCH_SIZE):
-            batch = uids[start : start + _BATCH_SIZE]
-            messages = _fetch(mailbox, batch, _HEAD)
-            for uid in batch:
-                # A message whose headers the server omits still exists.
-                attributes, head = messages.get(uid, (b"", b""))
-                size = _SIZE.search(attributes)
-                yield read_head(
-                    head,
-                    key=f"{self._prefix}{uid}",
-                    version=uid,
-                    position=int(uid),
-                    size_bytes=int(size[1]) if size else 0,
-                )
-
     def _open_mailbox(self, *, fresh: bool = False) -> BaseMailBox:
         """Return the connection with its folder open; a listing uses a fresh one."""
         if fresh:
@@ -114,24 +112,21 @@ class ImapFolder:
         if self._mailbox is None:
             user, password = self._settings.user, self._settings.credential()
             mailbox = self._mailbox = self._connect()
-            self._log_in(mailbox, user, password)
+            log_in = mailbox.login if (user + password).isascii() else mailbox.login_utf8
+            try:
+                log_in(user, password, initial_folder=None)
+            except imaplib.IMAP4.abort:
+                raise
+            except (ImapToolsError, imaplib.IMAP4.error):
+                self.close()
+                message = f"{self._settings.name}: user and password are not taken."
+                raise SourceUnavailable(message) from None
             # EXAMINE: flags of messages cannot be changed.
             mailbox.folder.set(self._settings.folder, readonly=True)
             _, validity = mailbox.client.response("UIDVALIDITY")
             number = int(validity[0]) if validity and validity[0] else 0
             self._prefix = f"{self._settings.address};UIDVALIDITY={number}/;UID="
         return self._mailbox
-
-    def _log_in(self, mailbox: BaseMailBox, user: str, password: str) -> None:
-        log_in = mailbox.login if (user + password).isascii() else mailbox.login_utf8
-        try:
-            log_in(user, password, initial_folder=None)
-        except imaplib.IMAP4.abort:
-            raise
-        except (ImapToolsError, imaplib.IMAP4.error):
-            self.close()
-            message = f"{self._settings.name}: user and password are not taken."
-            raise SourceUnavailable(message) from None
 
     def _connect(self) -> BaseMailBox:
         settings = self._settings

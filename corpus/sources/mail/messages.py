@@ -42,7 +42,11 @@ class _Thread:
         self._attached_bytes = 0
 
     def add(self, head: MessageHead, content: bytes) -> None:
-        _refuse_costly(content)
+        # The parser would be busy for long, and no sandbox limits its time here.
+        small = content.lower()
+        parts = small.count(b"boundary") + small.count(b"message/")
+        if content.count(b"\n") * (1 + parts) > MAX_STEPS:
+            raise UnreadableFile("The message has too many lines and parts.")
         message = parse_message(content)
         # A copy, such as the sender's own from a mailing list.
         body = sha256(content.replace(b"\r", b"").partition(b"\n\n")[2] + head.message_id.encode())
@@ -103,18 +107,6 @@ def read_thread(
         modified_at=max(moments, default=None),
     )
     return EntryContent(version, part, attached_files=thread.attached_files)
-
-
-def _refuse_costly(content: bytes) -> None:
-    """Reject a message that would keep the parser busy: no sandbox limits its time here.
-
-    Raises:
-        UnreadableFile: It has too many lines for its number of parts.
-    """
-    small = content.lower()
-    parts = small.count(b"boundary") + small.count(b"message/")
-    if content.count(b"\n") * (1 + parts) > MAX_STEPS:
-        raise UnreadableFile("The message has too many lines and parts.")
 
 
 def _stated(message: Message) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import email.policy
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from email.parser import BytesHeaderParser
 
@@ -90,7 +90,15 @@ def find_threads(heads: Iterable[MessageHead]) -> list[list[MessageHead]]:
         for name in (head.message_id, *head.references):
             if name:
                 groups.join(_node(head), name)
-    _join_subjects(ordered, groups)
+    # Replies without references belong to the first earlier message of their subject.
+    first: dict[str, MessageHead] = {}
+    for head in ordered:
+        subject = bare_subject(head.subject)
+        is_reply = _PREFIX.match(head.subject) is not None
+        if is_reply and not head.references and subject in first:
+            groups.join(_node(head), _node(first[subject]))
+        if subject:
+            first.setdefault(subject, head)
     threads: dict[str, list[MessageHead]] = {}
     for head in ordered:
         threads.setdefault(groups.find(_node(head)), []).append(head)
@@ -104,18 +112,6 @@ def find_threads(heads: Iterable[MessageHead]) -> list[list[MessageHead]]:
 def _node(head: MessageHead) -> str:
     # An identifier contains no space.
     return f"message {head.key}"
-
-
-def _join_subjects(ordered: Sequence[MessageHead], groups: _Groups) -> None:
-    """Join replies without references to the first earlier message of their subject."""
-    first: dict[str, MessageHead] = {}
-    for head in ordered:
-        subject = bare_subject(head.subject)
-        is_reply = _PREFIX.match(head.subject) is not None
-        if is_reply and not head.references and subject in first:
-            groups.join(_node(head), _node(first[subject]))
-        if subject:
-            first.setdefault(subject, head)
 
 
 def bare_subject(subject: str) -> str:
