@@ -9,21 +9,11 @@ from unfold.admin import ModelAdmin
 
 from accounts.keys import revoke_key
 from accounts.models import ApiKey, Event, Identity
-
-
-class _ReadOnlyAdmin(ModelAdmin):
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+from corpus.admin.base_admin import UndeletableAdmin
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(_ReadOnlyAdmin):
+class ApiKeyAdmin(UndeletableAdmin):
     list_display = ["name", "user", "token_key", "scopes", "state", "last_used_at", "expiry"]
     list_filter = ["user"]
     list_select_related = ["user"]
@@ -49,7 +39,7 @@ class IdentityAdmin(ModelAdmin):
 
 
 @admin.register(Event)
-class EventAdmin(_ReadOnlyAdmin):
+class EventAdmin(UndeletableAdmin):
     list_display = [
         "created_at", "username", "key_id", "action", "subject", "count", "status", "address",
     ]  # fmt: skip

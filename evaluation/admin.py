@@ -1,14 +1,14 @@
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from unfold.admin import ModelAdmin
 
+from corpus.admin.base_admin import UnaddableAdmin
 from evaluation.models import Question
 from evaluation.questions import decide_questions
 
 
 @admin.register(Question)
-class QuestionAdmin(ModelAdmin):
+class QuestionAdmin(UnaddableAdmin):
     list_display = ["text", "state", "origin", "document", "quote", "created_at"]
     list_filter = ["state", "origin", "collection"]
     search_fields = ["text", "quote"]
@@ -17,9 +17,6 @@ class QuestionAdmin(ModelAdmin):
     fields = ["text", "answers", "state", "collection", "document", "quote", "origin"]
     readonly_fields = ["collection", "document", "quote", "origin"]
     actions = ["accept", "reject"]
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
 
     @admin.action(description="Accept questions", permissions=["change"])
     def accept(self, request: HttpRequest, questions: QuerySet[Question]) -> None:

@@ -22,11 +22,15 @@ Deletion = tuple[list[str], dict[str, int], set[str], list[str]]
 LINK = "text-primary-600 dark:text-primary-500"
 
 
-class ReadOnlyAdmin(ModelAdmin):
-    """Shows rows that are not edited by hand."""
+class UnaddableAdmin(ModelAdmin):
+    """Shows rows that are not added by hand."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+
+class ReadOnlyAdmin(UnaddableAdmin):
+    """Shows rows that are not edited by hand either."""
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

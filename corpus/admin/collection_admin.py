@@ -4,9 +4,15 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
-from unfold.admin import ModelAdmin, TabularInline
+from unfold.admin import TabularInline
 
-from corpus.admin.base_admin import Deletion, ReadOnlyAdmin, counted_deletion, link_list
+from corpus.admin.base_admin import (
+    Deletion,
+    ReadOnlyAdmin,
+    UnaddableAdmin,
+    counted_deletion,
+    link_list,
+)
 from corpus.models import DEFAULT_COLLECTION, Collection, CollectionMap, Grant
 
 
@@ -17,7 +23,7 @@ class GrantInline(TabularInline):
 
 
 @admin.register(Collection)
-class CollectionAdmin(ModelAdmin):
+class CollectionAdmin(UnaddableAdmin):
     inlines = [GrantInline]
     list_display = [
         "name", "owner", "is_public", "embedding_model", "documents", "chunks", "updated_at"
@@ -29,9 +35,6 @@ class CollectionAdmin(ModelAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Collection]:
         return Collection.objects.with_counts()
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Deletion:
         rows = list(objs)
