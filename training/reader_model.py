@@ -53,14 +53,15 @@ class ReaderModel(nn.Module):
 
     def __init__(self, graph: QuantizedGraph) -> None:
         super().__init__()
-        self.bert = _build_bert(graph).requires_grad_(False)
+        weights = graph.weights()
+        self.bert = _build_bert(weights).requires_grad_(False)
         _adapt_layers(self.bert.encoder)
         width = self.bert.config.hidden_size
         self.pool, self.cls = nn.Linear(width, width), nn.Linear(width, 1)
         for ours, theirs in HEADS.items():
             state = {
-                "weight": torch.from_numpy(graph.matrix(f"{theirs}.weight")),
-                "bias": torch.from_numpy(graph.vector(f"{theirs}.bias").copy()),
+                "weight": torch.from_numpy(weights[f"{theirs}.weight"]),
+                "bias": torch.from_numpy(weights[f"{theirs}.bias"].copy()),
             }
             getattr(self, ours).load_state_dict(state)
         self.span, self.question = nn.Linear(width, 2), nn.Linear(width, 2)
@@ -88,10 +89,7 @@ class ReaderModel(nn.Module):
         }
 
 
-def _build_bert(graph: QuantizedGraph) -> BertModel:
-    weights = {name: graph.table(name) for name in graph.table_names}
-    weights |= {name: graph.vector(name) for name in graph.vector_names}
-    weights |= {name: graph.matrix(name) for name in graph.matrix_names}
+def _build_bert(weights: Weights) -> BertModel:
     vocabulary, width = weights["bert.embeddings.word_embeddings.weight"].shape
     layers = {name.split(".")[3] for name in weights if name.startswith("bert.encoder.layer.")}
     config = BertConfig(

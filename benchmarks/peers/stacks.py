@@ -315,10 +315,7 @@ def write_cross_encoder(folder: Path) -> Path:
     from transformers import BertConfig, BertForSequenceClassification  # noqa: PLC0415
 
     source = packaged_model("ms-marco-MiniLM-L-12-v2")
-    graph = QuantizedGraph(source / "model.onnx")
-    weights = {name: graph.table(name) for name in graph.table_names}
-    weights |= {name: graph.vector(name) for name in graph.vector_names}
-    weights |= {name: graph.matrix(name) for name in graph.matrix_names}
+    weights = QuantizedGraph(source / "model.onnx").weights()
     vocabulary, width = weights["bert.embeddings.word_embeddings.weight"].shape
     config = BertConfig(
         vocab_size=vocabulary, hidden_size=width, intermediate_size=4 * width, num_labels=1

@@ -33,36 +33,21 @@ class QuantizedGraph:
         self._tensors = {tensor.name: tensor for tensor in self._model.graph.initializer}
         self._stored_names = self._find_matrices()
 
-    @property
-    def matrix_names(self) -> list[str]:
-        """Return the names of layer and head matrices, such as ``bert...query.weight``."""
-        return sorted(self._stored_names)
-
-    @property
-    def vector_names(self) -> list[str]:
-        """Return the names of unquantized weights: biases and norms."""
-        return sorted(n for n in self._tensors if n.endswith((".bias", "LayerNorm.weight")))
-
-    @property
-    def table_names(self) -> list[str]:
-        """Return the names of the embedding tables."""
-        return sorted(
-            name.removesuffix(_QUANTIZED)
-            for name in self._tensors
-            if name.endswith(_QUANTIZED) and "embeddings" in name
-        )
+    def weights(self) -> dict[str, NDArray[np.float32]]:
+        """Return all weights by name: matrices, embedding tables, and vectors of shape (d,)."""
+        vectors = [name for name in self._tensors if name.endswith((".bias", "LayerNorm.weight"))]
+        quantized = [
+            name.removesuffix(_QUANTIZED) for name in self._tensors if name.endswith(_QUANTIZED)
+        ]
+        return {
+            **{name: self._dequantized(name) for name in quantized if "embeddings" in name},
+            **{name: self._array(name) for name in vectors},
+            **{name: self.matrix(name) for name in self._stored_names},
+        }
 
     def matrix(self, name: str) -> NDArray[np.float32]:
         """Return shape (out, in), as torch has it."""
         return np.ascontiguousarray(self._dequantized(self._stored_name(name)).T)
-
-    def table(self, name: str) -> NDArray[np.float32]:
-        """Return shape (n, d)."""
-        return self._dequantized(name)
-
-    def vector(self, name: str) -> NDArray[np.float32]:
-        """Return shape (d,)."""
-        return self._array(name)
 
     def set_matrix(self, name: str, values: NDArray[np.float32]) -> None:
         """Quantize a matrix with one scale per output, and replace the old one.
