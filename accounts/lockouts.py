@@ -69,14 +69,14 @@ class LoginHandler(AxesHandler):  # type: ignore[misc]
     """Connects axes to these counters."""
 
     def is_locked(self, request: HttpRequest, credentials: Any = None) -> bool:
-        return is_locked_out(request, _name_of(credentials))
+        return is_locked_out(request, credentials.get("username") or "")
 
     def user_login_failed(
         self, sender: Any, credentials: Any, request: Any = None, **kwargs: Any
     ) -> None:
         if request is None or request.axes_locked_out:
             return
-        name = _name_of(credentials)
+        name = credentials.get("username") or ""
         count_failed_login(request, name)
         request.axes_locked_out = is_locked_out(request, name)
 
@@ -215,10 +215,6 @@ def _lock() -> datetime:
     with connection.cursor() as cursor:
         cursor.execute(_ONE_AT_A_TIME)
     return timezone.now()
-
-
-def _name_of(credentials: Any) -> str:
-    return credentials.get("username") or ""
 
 
 def _find_origin(request: HttpRequest, name: str) -> LoginOrigin:

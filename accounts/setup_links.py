@@ -24,9 +24,8 @@ def create_setup_token() -> str:
     token = token_urlsafe(32)
     with transaction.atomic():
         SetupAddress.objects.all().delete()
-        SetupAddress.objects.create(
-            token_sha256=_hash(token), expires_at=timezone.now() + VALID_FOR
-        )
+        digest = sha256(token.encode()).hexdigest()
+        SetupAddress.objects.create(token_sha256=digest, expires_at=timezone.now() + VALID_FOR)
     return token
 
 
@@ -42,8 +41,5 @@ def consume_setup_token(token: str) -> bool:
 
 
 def _valid_links(token: str) -> QuerySet[SetupAddress]:
-    return SetupAddress.objects.filter(token_sha256=_hash(token), expires_at__gt=timezone.now())
-
-
-def _hash(token: str) -> str:
-    return sha256(token.encode()).hexdigest()
+    digest = sha256(token.encode()).hexdigest()
+    return SetupAddress.objects.filter(token_sha256=digest, expires_at__gt=timezone.now())

@@ -20,7 +20,7 @@ def digest_files(paths: Iterable[Path], *, version: int) -> str:
     return digest.hexdigest()[:16]
 
 
-def write_once(path: Path, write: Callable[[Path], None]) -> None:
+def write_once(path: Path, write: Callable[[Path], object]) -> None:
     """Create the file by ``write`` unless it exists; concurrent callers wait.
 
     The file needs its own folder, for the lock and the temporary file.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from random import shuffle
-from typing import NamedTuple
+from typing import NamedTuple, cast
 from uuid import UUID
 
 import structlog
@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.db.models import Exists, OuterRef
 
-from corpus.embedders import get_token_embedder, token_embedders
+from corpus.embedders import token_embedders
 from corpus.embedders.colbert import TokenEmbedder
 from corpus.models import Chunk, TokenVectors
 from corpus.telemetry import Step, span
@@ -55,7 +55,7 @@ def search_token_embedder() -> TokenEmbedder | None:
     """Return the token embedder of searches; None if they use no token vectors."""
     name = settings.PKB_RERANKER_MODEL
     is_used = settings.PKB_TOKEN_VECTORS != "off" and name in token_embedders  # noqa: S105
-    return get_token_embedder(name) if is_used else None
+    return cast("TokenEmbedder", token_embedders[name]) if is_used else None
 
 
 def background_embedder() -> TokenEmbedder | None:

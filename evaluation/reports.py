@@ -209,10 +209,6 @@ class KeptResult:
         return [paths[name] for name in PLOTS if name in paths]
 
 
-def results_folder(dataset: str) -> Path:
-    return Path(settings.PKB_EVALUATIONS_DIR) / dataset
-
-
 def latest_results() -> list[KeptResult]:
     """Return the latest result of each data set, newest first; skip unreadable files."""
     results = []

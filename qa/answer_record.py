@@ -194,8 +194,10 @@ def cited_quote(citation: Citation) -> QuoteRecord:
 
 
 def close_quote(close: ClosePassage) -> QuoteRecord:
-    start = close.unit_start if close.unit_text else close.start_char
-    return _new_quote(close, around=Excerpt(close.shown_text, start))
+    # The unit, or the span if none was read.
+    unit = Excerpt(close.unit_text, close.unit_start)
+    span = Excerpt(close.quote, close.start_char)
+    return _new_quote(close, around=unit if close.unit_text else span)
 
 
 def _new_quote(quoted: Citation | ClosePassage, **fields: Any) -> QuoteRecord:

@@ -318,11 +318,6 @@ class ClosePassage:
     def unit_end(self) -> int:
         return self.unit_start + len(self.unit_text)
 
-    @property
-    def shown_text(self) -> str:
-        """Return the unit, or the span if none was read."""
-        return self.unit_text or self.quote
-
 
 Kind = Literal["answer", "unsure", "abstained"]
 

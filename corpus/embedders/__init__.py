@@ -1,16 +1,13 @@
 """The interface by which pkb turns text into vectors."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from corpus.backends import BackendRegistry, LoadableModel
 from corpus.errors import BackendError
-
-if TYPE_CHECKING:
-    from corpus.embedders.colbert import TokenEmbedder
 
 embedders = BackendRegistry("PKB_EMBEDDERS")
 # Keyed by the rerankers that compare their vectors.
@@ -89,12 +86,3 @@ def _checked(
             f"The model {embedder.name} gave no {count} vectors of {embedder.dimension} numbers."
         )
     return vectors
-
-
-def get_token_embedder(name: str) -> "TokenEmbedder":
-    """Return the embedder of the token vectors that a reranker compares.
-
-    Raises:
-        ImproperlyConfigured: That reranker uses no token vectors.
-    """
-    return cast("TokenEmbedder", token_embedders[name])

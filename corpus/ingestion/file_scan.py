@@ -183,23 +183,18 @@ def read_file(path: Path, *, root: Path, max_bytes: int, quiet_s: float = 0) -> 
             )
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             content = file.read(max_bytes + 1)
-        if quiet_s and not _is_settled(status, os.fstat(descriptor), quiet_s):
-            raise FileStillChanging
+        if quiet_s:
+            after = os.fstat(descriptor)
+            # A time in the future is ignored: a clock may be ahead, or the time may be invented.
+            is_recent = 0 <= time() - status.st_mtime < quiet_s
+            same = (status.st_size, status.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
+            if is_recent or not same:
+                raise FileStillChanging
     finally:
         os.close(descriptor)
     # Clipped, because file systems may report any year.
     seconds = min(max(status.st_mtime, EARLIEST.timestamp()), LATEST.timestamp())
     return FileContent(path, content, datetime.fromtimestamp(seconds, tz=UTC))
-
-
-def _is_settled(before: os.stat_result, after: os.stat_result, quiet_s: float) -> bool:
-    """Return whether a file did not change within ``quiet_s``, nor between the two calls.
-
-    A time in the future is ignored: a clock may be ahead, or the time may be invented.
-    """
-    is_recent = 0 <= time() - before.st_mtime < quiet_s
-    same = (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
-    return same and not is_recent
 
 
 def rejection_reason(path: Path) -> str:

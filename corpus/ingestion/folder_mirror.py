@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -103,9 +103,6 @@ class SyncOptions:
         """Return the folder below which links are not followed, for a file of ``paths``."""
         above = (folder for folder in path.parents if str(folder) in self.paths)
         return self.allowed_root or next(above, path.parent)
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:

@@ -158,7 +158,18 @@ def find_orphaned_uploads() -> Iterator[Path]:
         for each in uploads_folder().iterdir()
         if own.fullmatch(each.name) and each.is_dir() and each.stat().st_mtime < written_before
     ]
-    owned = _owned() if folders else set()
+    if not folders:
+        return
+    # The folders that rows refer to, whatever ``PKB_DATA_DIR`` was.
+    uploaded = Document.objects.exclude(kept_file="").values_list("kept_file", flat=True)
+    synced = Document.objects.filter(file_path__regex=_IN_FOLDER)
+    jobs = Job.objects.filter(kind=Job.Kind.SYNC).values_list("arguments__paths", flat=True)
+    paths = [
+        *uploaded.iterator(),
+        *synced.values_list("file_path", flat=True).iterator(),
+        *(path for listed in jobs.iterator() for path in listed or []),
+    ]
+    owned = {Path(path).parent.name for path in paths}
     yield from (folder for folder in folders if folder.name not in owned)
 
 
@@ -187,19 +198,6 @@ def _folder_prefix() -> str:
         # The default collection is the first and is never deleted.
         created_at = Collection.objects.order_by("pk").values_list("created_at", flat=True)[0]
     return sha256(created_at.isoformat().encode()).hexdigest()[:_PREFIX_CHARS]
-
-
-def _owned() -> set[str]:
-    """Return the names of folders that rows refer to, whatever ``PKB_DATA_DIR`` was."""
-    uploaded = Document.objects.exclude(kept_file="").values_list("kept_file", flat=True)
-    synced = Document.objects.filter(file_path__regex=_IN_FOLDER)
-    jobs = Job.objects.filter(kind=Job.Kind.SYNC).values_list("arguments__paths", flat=True)
-    paths = [
-        *uploaded.iterator(),
-        *synced.values_list("file_path", flat=True).iterator(),
-        *(path for listed in jobs.iterator() for path in listed or []),
-    ]
-    return {Path(path).parent.name for path in paths}
 
 
 def fit_name(name: str) -> str:

@@ -274,20 +274,17 @@ class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
         # For few rows, the size of the index does not matter.
         if among > EXACT_SCAN_ROWS and among > exact_scan_limit(indexed := count_indexed(model)):
             with scaled_ef_search(indexed):
-                lists = [of_model.search_index(each, model=model, count=count) for each in vectors]
+                ranked = [of_model.nearest(each, model=model) for each in vectors]
+                lists = [
+                    list(rows.values_list("chunk_id", "distance")[: INDEX_OVERSAMPLING * count])  # type: ignore[misc]
+                    for rows in ranked
+                ]
             if all(len(rows) >= count for rows in lists):
                 nearest: dict[UUID, float] = {}
                 for chunk_id, distance in chain.from_iterable(lists):
                     nearest[chunk_id] = min(distance, nearest.get(chunk_id, distance))
                 return sorted(nearest.items(), key=lambda row: row[1])[:count]
         return list(of_model.with_exact_distance(vectors, model=model)[:count])
-
-    def search_index(
-        self, vector: NDArray[np.float32], *, model: str, count: int
-    ) -> list[tuple[UUID, float]]:
-        """Return more than ``count`` chunks from the model's index, if it finds so many."""
-        rows = self.nearest(vector, model=model).values_list("chunk_id", "distance")  # type: ignore[misc]
-        return list(rows[: INDEX_OVERSAMPLING * count])
 
     def with_exact_distance(
         self, vectors: NDArray[np.float32], *, model: str

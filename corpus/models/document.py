@@ -256,10 +256,6 @@ class DocumentQuerySet(TaggableQuerySet["Document"]):
         in_uri = matching("source_uri", "icontains", text)
         return self.filter(Q(title__icontains=text) | in_uri | Q(pk__in=in_text))
 
-    def count_up_to_limit(self) -> int:
-        """Count documents up to ``COUNT_LIMIT`` + 1."""
-        return self.order_by()[: COUNT_LIMIT + 1].count()
-
     def page(
         self, *, sort: str, descending: bool, size: int, after: str = "", before: str = ""
     ) -> DocumentPage:

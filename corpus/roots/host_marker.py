@@ -34,9 +34,7 @@ def ensure_marker() -> str:
         OSError: The uploads folder cannot be written.
     """
     uploads_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_once(marker_folder() / "mark", _write_marker)
+    write_once(
+        marker_folder() / "mark", lambda path: path.write_text(uuid.uuid4().hex, encoding="ascii")
+    )
     return read_marker()
-
-
-def _write_marker(path: Path) -> None:
-    path.write_text(uuid.uuid4().hex, encoding="ascii")

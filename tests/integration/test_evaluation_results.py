@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 
-from evaluation.reports import RESULT_FILE, latest_results, results_folder
+from evaluation.reports import RESULT_FILE, latest_results
 from evaluation.results import Figure, Result, ThresholdRow
 
 RESULT = Result(
@@ -31,7 +32,7 @@ def kept_in(tmp_path: Path, settings: Any) -> Path:
 
 
 def write(result: Result) -> None:
-    folder = results_folder(result.dataset)
+    folder = Path(settings.PKB_EVALUATIONS_DIR) / result.dataset
     folder.mkdir()
     (folder / RESULT_FILE).write_text(json.dumps(result.to_json()))
 

@@ -3,6 +3,7 @@
 import gzip
 import json
 import sys
+from dataclasses import asdict
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -187,11 +188,11 @@ def test_jobs_and_folders_of_elsewhere_read_nothing_here(
     private.write_text(LIGHTHOUSE)
     Job.objects.create(
         kind=Job.Kind.SYNC, collection=collection, status=Job.Status.FAILED, is_background=False,
-        finished_at=timezone.now(), arguments=SyncOptions(paths=(str(private.parent),)).to_json(),
+        finished_at=timezone.now(), arguments=asdict(SyncOptions(paths=(str(private.parent),))),
     )  # fmt: skip
     listed = Job.objects.create(
         kind=Job.Kind.SYNC, collection=collection, total=1, is_listed=True,
-        arguments=SyncOptions(paths=(str(private.parent),)).to_json() | {"root": None},
+        arguments=asdict(SyncOptions(paths=(str(private.parent),))) | {"root": None},
     )  # fmt: skip
     listed.items.create(key=str(private), path=str(private))
     WatchedFolder.objects.create(collection=collection, path=str(private.parent))

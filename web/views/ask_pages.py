@@ -14,12 +14,14 @@ from qa.example_questions import suggest_questions
 from qa.models import Session
 from web.answer_presenter import OCR_UNSURE
 from web.forms import SearchForm, SpanForm
-from web.views.document_pages import find_document, read_around, read_outline
+from web.views.document_pages import PAGE_CHARS, find_document, read_outline, read_window
 
 # Of each, on the first page.
 EXAMPLES = 4
 RECENT_CHATS = 5
 RECENT_DOCUMENTS = 4
+# Characters around a passage that is shown beside an answer.
+PANEL_CHARS = 6_000
 
 
 @ensure_csrf_cookie
@@ -64,6 +66,9 @@ def passage(request: HttpRequest, document_id: UUID) -> HttpResponse:
     document = find_document(document_id)
     start, end = fields["start"] or 0, fields["end"] or 1
     end = max(end, start + 1)
+    # With what is before and after it.
+    first = max(start - PANEL_CHARS // 2, 0)
+    size = min(max(PANEL_CHARS, end - first + PANEL_CHARS // 2), PAGE_CHARS)
     outline = read_outline(document)
     # The chunk in which the passage begins has its headings.
     chunks = Chunk.objects.filter(document=document).overlapping(start, start + 1)
@@ -72,7 +77,9 @@ def passage(request: HttpRequest, document_id: UUID) -> HttpResponse:
         "document": document,
         "start": start,
         "end": end,
-        "reading": read_around(document, start=start, end=end),
+        "reading": read_window(
+            document, start=first, size=size, marked=(start, end), with_chunks=False
+        ),
         "place": chunks.only("heading_path").first(),
         "page_number": outline.page_at(start),
         "warning": OCR_UNSURE if sure is not None and sure < UNSURE_BELOW else "",

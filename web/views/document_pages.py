@@ -27,8 +27,6 @@ from web.rendered_text import Mark
 
 # Characters that a page shows at once: more than most documents have.
 PAGE_CHARS = 30_000
-# Characters around a passage that is shown beside an answer.
-PANEL_CHARS = 6_000
 # A window begins and ends with a line, where one does within so many characters: a part of a line
 # would be read as Markdown that is not meant.
 LINE_CHARS = 2_000
@@ -125,13 +123,6 @@ def read_window(
         marks.append(Mark(*marked, id="passage"))
     html = render_block(text, media_type=document.media_type, offset=start, marks=marks)
     return Reading(document, start, end, html, chunks)
-
-
-def read_around(document: Document, *, start: int, end: int) -> Reading:
-    """Read a passage with what is before and after it, without chunks."""
-    first = max(start - PANEL_CHARS // 2, 0)
-    size = min(max(PANEL_CHARS, end - first + PANEL_CHARS // 2), PAGE_CHARS)
-    return read_window(document, start=first, size=size, marked=(start, end), with_chunks=False)
 
 
 def _read_lines(

@@ -70,7 +70,7 @@ def library(request: HttpRequest) -> HttpResponse:
         "chosen": name and Collection.objects.with_role().find(name),
         "tags": Tag.objects.names_in_use(),
         "page": page,
-        "count": documents.count_up_to_limit(),
+        "count": documents.order_by()[: COUNT_LIMIT + 1].count(),
         "counted": COUNT_LIMIT,
         "jobs": jobs,
         "is_working": any(job.is_unfinished for job in jobs),

@@ -70,16 +70,6 @@ class ChunkEntry(_Entry):
             token_count=chunk.token_count,
         )
 
-    def to_chunk(self) -> NewChunk:
-        span = Span(
-            self.start_char,
-            self.end_char,
-            heading_path=self.heading_path,
-            heading_level=self.heading_level,
-            page=self.page,
-        )
-        return NewChunk(span, self.text, self.context, self.token_count)
-
 
 class OutlineEntry(_Entry):
     """An outline: ``[start, end, level, words]`` of headings, ``[start, number]`` of pages.
@@ -137,12 +127,18 @@ class DocumentEntry(_Entry):
         return Attributes(**values, source=source, settings_sha256=settings_sha256)
 
     def to_version(self) -> Version:
-        return Version(
-            self.text,
-            Outline.from_json(self.outline.model_dump()),
-            self.content_sha256,
-            tuple(chunk.to_chunk() for chunk in self.chunks),
-        )
+        chunks = []
+        for entry in self.chunks:
+            span = Span(
+                entry.start_char,
+                entry.end_char,
+                heading_path=entry.heading_path,
+                heading_level=entry.heading_level,
+                page=entry.page,
+            )
+            chunks.append(NewChunk(span, entry.text, entry.context, entry.token_count))
+        outline = Outline.from_json(self.outline.model_dump())
+        return Version(self.text, outline, self.content_sha256, tuple(chunks))
 
 
 class FailedEntry(_Entry):

@@ -72,7 +72,16 @@ class SourceKind(MirrorKind):
 
     def finish(self, job: Job) -> None:
         try:
-            self._reread_duplicates(job)
+            # Read duplicates again if the other document has changed since.
+            duplicates = job.items.filter(status=JobItem.Status.DONE, outcome=Outcome.UNCHANGED)
+            for item in duplicates.exclude(reason="").select_related("job__collection"):
+                holder = Document.objects.filter(pk=str(item.document_id))
+                if holder.filter(ingested_at__lt=item.ended_at).exists():
+                    continue
+                result = self.run(item)
+                if not result.has_failed:
+                    set_result(item, result)
+                    item.save()
             super().finish(job)
         except SourceUnavailable as exc:
             job.refresh_from_db(fields=["errors"])
@@ -80,18 +89,6 @@ class SourceKind(MirrorKind):
             job.save(update_fields=["errors"])
         finally:
             _close(job.pk)
-
-    def _reread_duplicates(self, job: Job) -> None:
-        """Read duplicates again if the other document has changed since."""
-        duplicates = job.items.filter(status=JobItem.Status.DONE, outcome=Outcome.UNCHANGED)
-        for item in duplicates.exclude(reason="").select_related("job__collection"):
-            holder = Document.objects.filter(pk=str(item.document_id))
-            if holder.filter(ingested_at__lt=item.ended_at).exists():
-                continue
-            result = self.run(item)
-            if not result.has_failed:
-                set_result(item, result)
-                item.save()
 
 
 @transaction.atomic

@@ -5,6 +5,7 @@ New and changed files become pending items; items of unchanged files have ended 
 
 import stat
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 from django.db import transaction
@@ -92,7 +93,7 @@ def start_sync(collection: Collection, options: SyncOptions, *, background: bool
     """
     if background:
         Installation.objects.require_files_here()
-    return start_job(Job.Kind.SYNC, collection.pk, options.to_json(), background=background)
+    return start_job(Job.Kind.SYNC, collection.pk, asdict(options), background=background)
 
 
 def _may_read(options: SyncOptions) -> bool:

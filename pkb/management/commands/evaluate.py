@@ -23,7 +23,7 @@ from evaluation.datasets import (
 from evaluation.evaluate import evaluate_dataset
 from evaluation.management.evaluation_command import EvaluationCommand
 from evaluation.questions import read_accepted
-from evaluation.reports import print_differences, print_result, results_folder, write_report
+from evaluation.reports import print_differences, print_result, write_report
 from evaluation.results import MODES, Result
 from pkb.product_settings import settings_with
 
@@ -112,7 +112,7 @@ class Command(EvaluationCommand):
         if others:
             self._show_comparison(result, evaluate({**changes, **others}, second), options)
         else:
-            write_report(result, results_folder(result.dataset))
+            write_report(result, Path(settings.PKB_EVALUATIONS_DIR) / result.dataset)
             self._show(result, options)
         if path := options["write_baseline"]:
             previous = _read_baseline(path) if path.is_file() else None
