@@ -7,7 +7,7 @@ from base64 import b64decode, b64encode
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, takewhile
 from math import ceil
 from typing import Any
 
@@ -241,13 +241,13 @@ def _reject_binary(texts: Sequence[str]) -> None:
 
 
 def _normal_form(text: str) -> str:
-    return "".join(map(_normal_piece, split_text(text))).strip()
-
-
-def _normal_piece(text: str) -> str:
-    text = _CONTROL.sub("", _LINE_BREAKS.sub("\n", text))
-    text = _SPACES.sub(" ", _INVISIBLE.sub("", text))
-    return _GAPS.sub(BLOCK_SEPARATOR, _TRAILING.sub("", normalize("NFC", text)))
+    pieces = []
+    for part in split_text(text):
+        piece = _CONTROL.sub("", _LINE_BREAKS.sub("\n", part))
+        piece = _SPACES.sub(" ", _INVISIBLE.sub("", piece))
+        piece = _TRAILING.sub("", normalize("NFC", piece))
+        pieces.append(_GAPS.sub(BLOCK_SEPARATOR, piece))
+    return "".join(pieces).strip()
 
 
 def join_blocks(blocks: Iterable[Block]) -> tuple[str, Outline]:
@@ -265,22 +265,31 @@ def join_blocks(blocks: Iterable[Block]) -> tuple[str, Outline]:
     texts: list[str] = []
     headings: list[Heading] = []
     pages: list[tuple[int, int]] = []
-    labels = _Labels()
+    closed: list[Label] = []
+    labels: list[Label] = []
     scanned: list[ScannedRun] = []
     start = 0
     for block in blocks:
         piece = _normal_form(block.text)
         if not piece:
             continue
-        labels.add([clean_line(label) for label in block.labels], start, start + len(piece))
+        end = start + len(piece)
+        # Neighboring blocks under the same label, the outermost first, are one span.
+        names = [clean_line(label) for label in block.labels]
+        pairs = zip(labels, names, strict=False)
+        depth = len(list(takewhile(lambda pair: pair[0].text == pair[1], pairs)))
+        closed += labels[depth:]
+        labels = [replace(label, end=end) for label in labels[:depth]]
+        labels += [Label(start, end, name) for name in names[depth:]]
         pages += _page_starts(block, piece, start, pages[-1][1] if pages else None)
         if block.heading_level is not None:
             words = clean_line(block.heading_text or block.text)
-            headings.append(Heading(start, start + len(piece), block.heading_level, words))
+            headings.append(Heading(start, end, block.heading_level, words))
         scanned += runs_of(block.ocr_boxes, piece, start=start)
         texts.append(piece)
-        start += len(piece) + len(BLOCK_SEPARATOR)
-    outline = Outline(tuple(headings), tuple(pages), labels.sorted(), tuple(scanned))
+        start = end + len(BLOCK_SEPARATOR)
+    spans = sorted(closed + labels, key=lambda label: (label.start, -label.end))
+    outline = Outline(tuple(headings), tuple(pages), tuple(spans), tuple(scanned))
     return BLOCK_SEPARATOR.join(texts), outline
 
 
@@ -301,29 +310,6 @@ def _page_starts(
         rest = piece[gap:]
         if rest.strip():
             yield start + gap + len(rest) - len(rest.lstrip()), page
-
-
-class _Labels:
-    """Joins neighboring blocks under the same label to one span."""
-
-    def __init__(self) -> None:
-        self._closed: list[Label] = []
-        self._open: list[Label] = []
-
-    def add(self, names: Sequence[str], start: int, end: int) -> None:
-        """Add the block ``start:end`` with the names of its labels, outermost first."""
-        depth = 0
-        for label, text in zip(self._open, names, strict=False):
-            if label.text != text:
-                break
-            depth += 1
-        self._closed += self._open[depth:]
-        extended = [replace(label, end=end) for label in self._open[:depth]]
-        self._open = extended + [Label(start, end, text) for text in names[depth:]]
-
-    def sorted(self) -> tuple[Label, ...]:
-        labels = self._closed + self._open
-        return tuple(sorted(labels, key=lambda label: (label.start, -label.end)))
 
 
 def clean_line(text: str) -> str:
