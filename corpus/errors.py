@@ -323,16 +323,12 @@ class Redirected(NotFetched):
 
     Attributes:
         target: The other URL, as the server wrote it.
-        is_permanent: The redirect is permanent.
+        answered: 301 and 308 are permanent.
     """
 
     def __init__(self, detail: str, *, target: str, answered: int) -> None:
         super().__init__(detail, answered=answered)
         self.target = target
-
-    @property
-    def is_permanent(self) -> bool:
-        return self.answered in {301, 308}
 
 
 class TextTooShort(UnprocessableContent):

@@ -81,13 +81,14 @@ def fill_collection(context: JobContext, collection_id: int, since: float = 0.0)
     if embedder is None:
         return
     slice_ends = monotonic() + SLICE_S
-
-    def should_stop() -> bool:
-        return context.should_abort() or monotonic() > slice_ends or has_waiting_tasks()
-
     try:
         is_full = fill_token_vectors(
-            collection_id, since=since, embedder=embedder, should_stop=should_stop
+            collection_id,
+            since=since,
+            embedder=embedder,
+            should_stop=lambda: (
+                context.should_abort() or monotonic() > slice_ends or has_waiting_tasks()
+            ),
         )
     except BackendError as exc:
         # Retried when a worker restarts; until then searches compute the vectors themselves.

@@ -4,7 +4,7 @@ import json
 import os
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -242,7 +242,7 @@ def write_report(result: Result, folder: Path) -> None:
     files = {
         **plots,
         REPORT_FILE: render_to_string("evaluation/report.html", context).encode(),
-        RESULT_FILE: json.dumps(result.to_json(), ensure_ascii=False).encode(),
+        RESULT_FILE: json.dumps(asdict(result), ensure_ascii=False).encode(),
     }
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for stale in set(folder.glob("*.png")) - {folder / name for name in plots}:

@@ -1,7 +1,7 @@
 """Results of an evaluation: metrics with intervals, and observations of each question."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Self
 
@@ -104,9 +104,6 @@ class Result:
     thresholds: tuple[ThresholdRow, ...] = ()
     notes: tuple[str, ...] = ()
     observations: Observations = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
     @classmethod
     def from_json(cls, stored: object) -> Self:

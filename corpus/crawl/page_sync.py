@@ -50,6 +50,7 @@ from corpus.sources.source import Entry
 
 SOURCE = "web"
 _GONE = {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}
+_MOVED = {HTTPStatus.MOVED_PERMANENTLY, HTTPStatus.PERMANENT_REDIRECT}
 # Reasons that the job shows for pages without a document.
 NOT_THERE = "not there"
 NO_TEXT = "no text"
@@ -127,7 +128,8 @@ class PageSync:
             if may_adopt_url and is_same_page:
                 self._adopt_url(target)
                 return PageSync(self._job, page).sync(may_adopt_url=False)
-            return self._follow_redirect(target, is_permanent=exc.is_permanent)
+            is_permanent = exc.answered in _MOVED
+            return self._follow_redirect(target, is_permanent=is_permanent)
         except NotFetched as exc:
             return self._delete_if_gone(exc)
         except TooLarge as exc:

@@ -1,7 +1,7 @@
 """Results are kept in files and read back for the pages."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +34,11 @@ def kept_in(tmp_path: Path, settings: Any) -> Path:
 def write(result: Result) -> None:
     folder = Path(settings.PKB_EVALUATIONS_DIR) / result.dataset
     folder.mkdir()
-    (folder / RESULT_FILE).write_text(json.dumps(result.to_json()))
+    (folder / RESULT_FILE).write_text(json.dumps(asdict(result)))
 
 
 def test_a_result_survives_json() -> None:
-    assert Result.from_json(json.loads(json.dumps(RESULT.to_json()))) == RESULT
+    assert Result.from_json(json.loads(json.dumps(asdict(RESULT)))) == RESULT
 
 
 def test_the_newest_result_comes_first(kept_in: Path) -> None:

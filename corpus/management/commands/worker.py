@@ -56,7 +56,10 @@ class Command(BaseCommand):
                 log.warning("other_secret_key", reason=KEY_CHANGED)
             is_home = Installation.objects.claim_files()
             if is_home:
-                _save_rules()
+                try:
+                    save_configured_rules()
+                except InvalidInput as exc:
+                    raise CommandError(f"PKB_RULES: {exc}") from exc
             else:
                 log.warning("files_elsewhere", reason=FILES_ON_OTHER_HOST)
             recover_abandoned_jobs()
@@ -68,13 +71,6 @@ class Command(BaseCommand):
             if error is None:
                 raise
             raise CommandError(str(error)) from exc
-
-
-def _save_rules() -> None:
-    try:
-        save_configured_rules()
-    except InvalidInput as exc:
-        raise CommandError(f"PKB_RULES: {exc}") from exc
 
 
 def _end_with(parent: int) -> None:

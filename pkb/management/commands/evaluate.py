@@ -1,6 +1,7 @@
 import json
 from argparse import RawDescriptionHelpFormatter
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -128,7 +129,7 @@ class Command(EvaluationCommand):
         if options["report"]:
             write_report(result, options["report"])
         if options["json"]:
-            self.stdout.write(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
+            self.stdout.write(json.dumps(asdict(result), ensure_ascii=False, indent=2))
         else:
             print_result(result, console=self.console)
 
@@ -142,7 +143,7 @@ class Command(EvaluationCommand):
                 {name: getattr(each, name) for name in (*each.__slots__, "change")}
                 for each in differences
             ]
-            results = {"before": before.to_json(), "after": after.to_json(), "differences": rows}
+            results = {"before": asdict(before), "after": asdict(after), "differences": rows}
             self.stdout.write(json.dumps(results, ensure_ascii=False, indent=2))
         else:
             for result in (before, after):
