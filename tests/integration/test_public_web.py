@@ -165,7 +165,7 @@ def test_a_redirect_that_is_not_to_be_followed_is_told(site: Site) -> None:
     site.says("/a", b"", 308, Location="b")
     with pytest.raises(Redirected) as told:
         fetch(f"{site.url}/a", max_bytes=MAX_BYTES, max_redirects=0)
-    assert (told.value.target, told.value.is_permanent) == (f"{site.url}/b", True)
+    assert (told.value.target, told.value.answered) == (f"{site.url}/b", 308)
     assert site.asked == ["/a"]
 
 
