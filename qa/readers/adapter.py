@@ -12,7 +12,7 @@ from corpus.errors import BackendError
 from qa.readers.quantized_graph import QuantizedGraph
 
 # Increase it when this module creates another graph from the same weights.
-MERGE_VERSION = 1
+MERGE_VERSION = 2
 # LORA_SCALE * B A is added to a matrix.
 LORA_SCALE = 2.0
 # The outputs beside the logit; of every token (start, end), and (value, weight).

@@ -11,8 +11,9 @@ from corpus.errors import BackendError
 LAST_STATES: Final = "/bert/encoder/layer.11/output/LayerNorm/Add_1_output_0"
 _QUANTIZED, _SCALE, _ZERO_POINT = "_quantized", "_scale", "_zero_point"
 _MIN_SCALE = 1e-8
-# Symmetric, so that the zero point is 0.
-_MAX_INT8 = 127
+# Symmetric, so that the zero point is 0. With eight bits instead of seven, sums overflow on
+# processors without VNNI (docs/decisions/0015).
+_MAX_INT8 = 63
 
 
 class QuantizedGraph:
