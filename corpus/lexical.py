@@ -77,6 +77,15 @@ _CHUNKS = """
 SELECT sum(chunk_count)::bigint FROM corpus_termcount WHERE collection_id = %s AND lexeme = ''
 """
 
+# Nothing of stop words, of which no lexeme is left.
+_WORD_COUNTS = """
+SELECT w.word, coalesce(sum(t.chunk_count), 0)::bigint
+  FROM unnest(%s::text[]) AS w (word)
+ CROSS JOIN LATERAL unnest(to_tsvector(%s::regconfig, w.word)) AS l
+  LEFT JOIN corpus_termcount t ON t.collection_id = %s AND t.lexeme = l.lexeme
+ GROUP BY w.word
+"""
+
 # The statement adds up only the rows that it deletes: rows that are appended meanwhile stay.
 _SUM_UP = """
 WITH appended AS (
@@ -144,6 +153,13 @@ def count_chunks(collection_id: int) -> int:
         cursor.execute(_CHUNKS, [collection_id])
         (count,) = cursor.fetchone()
     return count or 0
+
+
+def count_words(words: Iterable[str], *, collection_id: int, language: str) -> dict[str, int]:
+    """Return the number of chunks with each word in any form, 0 included; without stop words."""
+    with connection.cursor() as cursor:
+        cursor.execute(_WORD_COUNTS, [list(words), language, collection_id])
+        return dict(cursor.fetchall())
 
 
 def compact_term_counts() -> int:

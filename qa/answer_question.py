@@ -33,6 +33,7 @@ from qa.models import ERASED_ANSWER, ERASED_CITATION
 from qa.search.display import add_page_numbers, show_units
 from qa.search.hybrid import VersionPinnedRetriever
 from qa.search.selected_text import SelectedText
+from qa.search.spelling import Correction, correct_spelling
 from qa.types import (
     Answer,
     AnsweredQuestion,
@@ -69,16 +70,22 @@ def answer_question(
     """
     stored = Collection.objects.get_named(collection)
     labels = metric_labels(model=stored.embedding_model, route=route)
-    inputs: QAInput = {
-        "question": " ".join(question.split()), "history": tuple(history),
-        "collection": collection, "tags": tuple(tags), "k": k,
-    }  # fmt: skip
     with (
         answering_slot(),
         measured(answer_requests, answer_latency_ms, model=stored.embedding_model, route=route),
         span(Step.ANSWER),
     ):
         started = perf_counter()
+        searched = " ".join(question.split())
+        corrections: tuple[Correction, ...] = ()
+        # The words of a selected text may be in no document.
+        if not selected_text.strip():
+            searched, corrections = correct_spelling(searched, stored)
+        corrected_ms = round((perf_counter() - started) * 1000, 2)
+        inputs: QAInput = {
+            "question": searched, "history": tuple(history),
+            "collection": collection, "tags": tuple(tags), "k": k,
+        }  # fmt: skip
         slot = None if selected_text.strip() else find_slot(inputs, stored, context)
         cached = slot.get() if slot else None
         if slot:
@@ -87,6 +94,10 @@ def answer_question(
             made, is_cacheable = _compute_answer(inputs, context, selected_text)
         else:
             made, is_cacheable = _replay_cached(cached, context.listener, started), False
+        if corrections:
+            shown = [correction._asdict() for correction in corrections]
+            step = {"name": "spelling", "ms": corrected_ms, "corrections": shown}
+            made = replace(made, steps=(step, *made.steps))
         answer = replace(made.answer, question=question)  # exactly as it was asked
         stored_id = record_answer(
             answer,

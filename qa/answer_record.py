@@ -146,6 +146,11 @@ class AnswerRecord:
         return self.text[self.short_start : self.short_end]
 
     @property
+    def corrections(self) -> Sequence[Mapping[str, str]]:
+        """Return the words that were read as others, of which a step tells."""
+        return [each for step in self.steps for each in step.get("corrections", ())]
+
+    @property
     def notice(self) -> str | None:
         """Return the message that stands in place of an answer, if there are no passages."""
         return notice_of(self.intent) if self.kind == "abstained" else None
@@ -431,9 +436,17 @@ class ClosestShown(QuoteShown):
     passage = ContextShown(source="around")
 
 
+class CorrectionShown(serializers.Serializer[Any]):
+    """A word of a question with a slip of spelling, and the word that it was read as."""
+
+    word = serializers.CharField()
+    read_as = serializers.CharField()
+
+
 class AnswerShown(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     question = serializers.CharField()
+    corrections = CorrectionShown(many=True)
     kind = serializers.ChoiceField(models.Answer.Kind.choices)
     answer = serializers.CharField(source="text", allow_blank=True)
     short = serializers.CharField(allow_null=True)

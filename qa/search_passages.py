@@ -1,12 +1,14 @@
 """Search for passages without answering; evaluate the passages of an answer."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
+from corpus.models import Collection
 from corpus.telemetry import hit_rate_at_k, mean_score_top1, mean_score_topk, metric_labels
 from qa.context import QAContext
+from qa.search.spelling import Correction, correct_spelling
 from qa.types import Passage, Query
 
 # Passages retrieved per requested one, so that a threshold leaves enough.
@@ -15,9 +17,16 @@ OVERSAMPLING = 4
 
 @dataclass(frozen=True, slots=True)
 class FoundPassages:
-    """Passages, best first, and the time taken."""
+    """Passages, best first, and the time taken.
+
+    Attributes:
+        query: As asked.
+        searched: The query with its spelling corrected.
+    """
 
     query: str
+    searched: str
+    corrections: tuple[Correction, ...]
     results: tuple[Passage, ...]
     embedding_time_ms: float
     search_time_ms: float
@@ -42,13 +51,18 @@ def search_passages(
         BackendError: A model failed.
     """
     limit = max(query.k * OVERSAMPLING, context.rerank_count)
-    retrieved = context.retrieve(query, limit=limit, mode=mode, rerank=rerank)
+    collection = Collection.objects.get_named(query.collection)
+    searched, corrections = correct_spelling(query.text, collection)
+    corrected = replace(query, text=searched)
+    retrieved = context.retrieve(corrected, limit=limit, mode=mode, rerank=rerank)
     started = perf_counter()
     passages = [passage for passage in retrieved.passages if passage.similarity >= threshold]
     if rerank:
-        passages = context.rerank(query.text, passages, limit=query.k)
+        passages = context.rerank(searched, passages, limit=query.k)
     return FoundPassages(
         query=query.text,
+        searched=searched,
+        corrections=corrections,
         results=tuple(passages[: query.k]),
         embedding_time_ms=retrieved.embedding_ms,
         search_time_ms=retrieved.search_ms + (perf_counter() - started) * 1000,

@@ -23,6 +23,7 @@ from corpus.endpoints import EXAMPLE_QUESTION, Cost, Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION
 from corpus.tags import normalize_tags
+from qa.answer_record import CorrectionShown
 from qa.context import build_context
 from qa.search_passages import search_passages
 from qa.types import Query
@@ -75,6 +76,7 @@ class SearchResult(serializers.Serializer[Any]):
 
 class SearchOutput(serializers.Serializer[Any]):
     query = serializers.CharField()
+    corrections = CorrectionShown(many=True)
     results = SearchResult(many=True)
     total_results = serializers.IntegerField()
     embedding_time_ms = serializers.FloatField()

@@ -42,7 +42,7 @@ def search_page(fields: dict[str, Any]) -> dict[str, Any]:
     media_types = read_media_types(passage.document_id for passage in matches.results)
     results = []
     for rank, passage in enumerate(matches.results[first : first + PAGE_SIZE], first + 1):
-        marks = [Mark(*span, name="") for span in find_terms(passage.text, fields["q"])]
+        marks = [Mark(*span, name="") for span in find_terms(passage.text, matches.searched)]
         media_type = media_types.get(passage.document_id, PLAIN)
         html = render_block(passage.text, media_type=media_type, marks=marks)
         rank_before = before.get(passage.chunk_id)
@@ -53,6 +53,7 @@ def search_page(fields: dict[str, Any]) -> dict[str, Any]:
             "html": html,
         })  # fmt: skip
     return {
+        "corrections": matches.corrections,
         "results": results,
         "total": matches.total_results,
         "number": number,

@@ -47,6 +47,8 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(shown, ensure_ascii=False, indent=2, default=str))
         else:
+            for each in shown["corrections"]:
+                self.stdout.write(f"Read {each['word']} as {each['read_as']}.")
             self.stdout.write("\n".join(FORMATTERS[shown["kind"]](shown)))
             if shown["fallback"]:
                 self.stdout.write(
