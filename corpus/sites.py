@@ -123,7 +123,8 @@ def refresh_due_sites() -> None:
     """Start the syncs of the sites that are due."""
     if settings.PKB_FETCH == "off":
         return
-    for key in Site.objects.due().values_list("pk", flat=True):
+    due = Site.objects.filter(due_at__lte=timezone.now())
+    for key in due.values_list("pk", flat=True):
         refresh_site(key)
 
 

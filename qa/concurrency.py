@@ -113,16 +113,6 @@ _Result = TypeVar("_Result")
 _Progress = TypeVar("_Progress")
 
 
-def run_cancellable(work: Callable[[], _Result], *, listener: Listener, is_slow: bool) -> _Result:
-    """Return the result of ``work``, like ``run_with_progress`` for work without progress."""
-    return run_with_progress(
-        lambda report: work(),
-        on_progress=lambda progress: None,
-        listener=listener,
-        is_slow=is_slow,
-    )
-
-
 def run_with_progress(
     work: Callable[[Callable[[_Progress], None]], _Result],
     *,

@@ -8,7 +8,7 @@ from django.conf import settings
 
 from corpus.backends import BackendRegistry, LoadableModel
 from corpus.errors import InvalidInput
-from qa.concurrency import Listener, run_cancellable, run_with_progress
+from qa.concurrency import Listener, run_with_progress
 from qa.grounding.citations import CitationVerifier
 from qa.grounding.confidence import Calibration, read_calibration, read_draft_calibration
 from qa.grounding.drafts import Checked, Claim
@@ -145,7 +145,7 @@ class QAContext:
         Raises:
             ClientDisconnected: By the listener.
         """
-        return run_cancellable(work, listener=self.listener, is_slow=self.uses_language_model)
+        return self.run_with_progress(lambda on_draft: work(), on_draft=lambda draft: None)
 
     def run_with_progress(self, write: Callable[[OnDraft], Result], *, on_draft: OnDraft) -> Result:
         """Return the result of ``write``; pass its drafts to ``on_draft`` in this thread.

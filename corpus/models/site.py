@@ -4,16 +4,12 @@ import uuid
 from typing import Any
 
 from django.db import models
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Max, Q
 from django.db.models.functions import MD5
 from django.utils import timezone
 
 
 class SiteQuerySet(models.QuerySet["Site"]):
-    def due(self) -> "QuerySet[Site]":
-        """Keep sites that are due for a refresh."""
-        return self.filter(due_at__lte=timezone.now())
-
     def remaining_delay_s(self, host: str) -> float:
         """Return the seconds until the next request to a host is allowed."""
         latest = self.filter(host=host).aggregate(at=Max("rests_until"))["at"]

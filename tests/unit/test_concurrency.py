@@ -12,7 +12,6 @@ from qa.concurrency import (
     Listener,
     answering_slot,
     cancellation,
-    run_cancellable,
     run_with_progress,
 )
 from qa.types import Citation
@@ -33,6 +32,15 @@ class Leaver(Listener):
         raise AssertionError("nothing is said")
 
 
+def run_silently(work: Callable[[], Any], *, listener: Listener, is_slow: bool) -> Any:
+    return run_with_progress(
+        lambda report: work(),
+        on_progress=lambda progress: None,
+        listener=listener,
+        is_slow=is_slow,
+    )
+
+
 def test_slow_work_is_left_to_itself_when_the_asker_leaves() -> None:
     released, ended = Event(), Event()
     told: list[bool] = []
@@ -45,7 +53,7 @@ def test_slow_work_is_left_to_itself_when_the_asker_leaves() -> None:
         ended.set()
 
     with pytest.raises(ClientDisconnected):
-        run_cancellable(work, listener=Leaver(), is_slow=True)
+        run_silently(work, listener=Leaver(), is_slow=True)
     assert not ended.is_set()
     released.set()
     assert ended.wait(10)
@@ -55,8 +63,8 @@ def test_slow_work_is_left_to_itself_when_the_asker_leaves() -> None:
 
 @pytest.mark.parametrize("is_slow", [True, False], ids=["slow", "quick"])
 def test_work_returns_what_it_found(is_slow: bool) -> None:
-    assert run_cancellable(lambda: 7, listener=Leaver(), is_slow=is_slow) == 7
-    assert run_cancellable(lambda: 7, listener=Listener(), is_slow=is_slow) == 7
+    assert run_silently(lambda: 7, listener=Leaver(), is_slow=is_slow) == 7
+    assert run_silently(lambda: 7, listener=Listener(), is_slow=is_slow) == 7
 
 
 def test_a_failure_of_the_work_is_raised() -> None:
@@ -64,7 +72,7 @@ def test_a_failure_of_the_work_is_raised() -> None:
         raise BackendUnavailable("gone")
 
     with pytest.raises(BackendUnavailable, match="gone"):
-        run_cancellable(fail, listener=Leaver(), is_slow=True)
+        run_silently(fail, listener=Leaver(), is_slow=True)
 
 
 def test_what_slow_work_tells_is_heard_here_and_the_newest_only() -> None:
