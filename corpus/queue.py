@@ -175,9 +175,14 @@ def enqueue_token_vectors(collection_id: int, *, since: float = 0.0, delay_s: in
 
 
 def add_home_worker(worker_id: int) -> None:
-    """Register a worker of the host that stores the files."""
-    known = ProcrastinateWorker.objects.values_list("id", flat=True)
-    Installation.objects.add_home_worker(worker_id, read_known=lambda: set(known))
+    """Register a worker of the host that stores the files; drop those that have ended."""
+    with acting_as(SYSTEM), transaction.atomic():
+        Installation.objects.get_or_create(pk=1)
+        [row] = Installation.objects.select_for_update()
+        # Other workers may have started before the row was locked.
+        known = set(ProcrastinateWorker.objects.values_list("id", flat=True))
+        row.home_workers = [*(key for key in row.home_workers if key in known), worker_id]
+        row.save(update_fields=["home_workers"])
 
 
 def served_queues() -> list[str]:

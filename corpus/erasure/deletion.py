@@ -5,7 +5,7 @@ Signal handlers run at every deletion by the ORM, in its transaction. Other apps
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, count
 from typing import Any
 from uuid import UUID
@@ -116,22 +116,20 @@ def _erase(documents: Sequence[UUID]) -> list[tuple[str, str]]:
     files = {key: (path, kept_file) for key, path, kept_file in values}
     if files:
         if settings.PKB_TOMBSTONE_DAYS:
-            texts = Document.objects.stored().filter(pk__in=list(files))
-            texts_and_hashes = texts.values_list("content__text", "content_sha256")
-            hasher = ShingleHasher(settings.SECRET_KEY)
-            tombstones = []
-            for text, content_sha256 in texts_and_hashes.iterator(1):
-                hashes, width = hasher.hash_text(text)
-                seal = hasher.digest(content_sha256)
-                tombstone = Tombstone(
-                    content_sha256=content_sha256, seal=seal, hashes=hashes, width=width
-                )
-                tombstones.append(tombstone)
-            Tombstone.objects.bulk_create(tombstones)
+            Tombstone.objects.bulk_create(_tombstones(list(files)))
         IdempotentRequest.objects.naming(files).delete()
         blank_admin_log(Document, files)
         documents_deleted.send(sender=Document, documents=list(files))
     return list(files.values())
+
+
+def _tombstones(documents: Sequence[UUID]) -> Iterator[Tombstone]:
+    texts = Document.objects.stored().filter(pk__in=documents)
+    hasher = ShingleHasher(settings.SECRET_KEY)
+    for text, content_sha256 in texts.values_list("content__text", "content_sha256").iterator(1):
+        hashes, width = hasher.hash_text(text)
+        seal = hasher.digest(content_sha256)
+        yield Tombstone(content_sha256=content_sha256, seal=seal, hashes=hashes, width=width)
 
 
 def _drop_files(files: Sequence[tuple[str, str]]) -> None:

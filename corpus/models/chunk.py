@@ -42,7 +42,7 @@ from pgvector.django import CosineDistance, HalfVectorField
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.lexical import ENGLISH, LANGUAGES, SCORED_CHUNKS, Bm25Score, IsAnyOf, LexicalQuery
 from corpus.models.collection import Collection
-from corpus.models.document import Document, TaggableQuerySet, TagLinks
+from corpus.models.document import Document, TaggableQuerySet
 from corpus.models.tag import Tag
 from corpus.postgres.prepared import fetch_prepared
 from corpus.vector_index import count_indexed, scaled_ef_search
@@ -81,9 +81,7 @@ def search_vector(*fields: str) -> CombinedExpression:
 
 class ChunkQuerySet(TaggableQuerySet["Chunk"]):
     to_document = "document__"
-
-    def tag_links(self) -> TagLinks:
-        return ChunkTag.objects.all(), "chunk", "pk"
+    tag_links = ("ChunkTag", "chunk", "pk")
 
     def shown(self) -> Self:
         """Prefetch the data of a list of chunks."""
@@ -248,9 +246,7 @@ class ChunkTag(models.Model):
 
 class EmbeddingQuerySet(TaggableQuerySet["Embedding"]):
     to_document = "chunk__document__"
-
-    def tag_links(self) -> TagLinks:
-        return ChunkTag.objects.all(), "chunk", "chunk_id"
+    tag_links = ("ChunkTag", "chunk", "chunk_id")
 
     def find_nearest(
         self,

@@ -13,6 +13,7 @@ from operator import and_, or_
 from typing import Any, ClassVar, Self
 from uuid import UUID
 
+from django.apps import apps
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models, transaction
 from django.db.models import BooleanField, Exists, F, Func, OuterRef, Q, Value
@@ -46,8 +47,6 @@ COUNT_LIMIT = 1_000
 _LOOKUPS = {"eq": "exact", "gt": "gt", "gte": "gte", "lt": "lt", "lte": "lte", "in": "in"}
 _PATH_OPERATORS = {"eq": "==", "gt": ">", "gte": ">=", "lt": "<", "lte": "<=", "in": "=="}
 _NEGATIONS = {"ne": "eq", "nin": "in"}
-
-TagLinks = tuple[models.QuerySet[Any], str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +120,11 @@ class TaggableQuerySet(LockableQuerySet[Row_co]):
 
     Attributes:
         to_document: The lookup prefix from a row to its document's fields.
+        tag_links: The model that links rows and tags, its field for the row, and the row's key.
     """
 
     to_document: ClassVar[str]
-
-    def tag_links(self) -> TagLinks:
-        """Return the links of rows and tags, their field for the row, and the row's key."""
-        raise NotImplementedError
+    tag_links: ClassVar[tuple[str, str, str]]
 
     def matching_filter(self, wanted: Filter) -> Self:
         """Keep rows whose document matches the filter."""
@@ -142,7 +139,8 @@ class TaggableQuerySet(LockableQuerySet[Row_co]):
         if not wanted:
             return self
         known = list(Tag.objects.filter(name__in=wanted).values_list("pk", flat=True))
-        links, field, key = self.tag_links()
+        model, field, key = self.tag_links
+        links = apps.get_model("corpus", model)._default_manager
         return self.filter(Exists(links.filter(**{field: OuterRef(key)}, tag__in=known)))
 
 
@@ -186,9 +184,7 @@ delete_documents.lazy_sub_objs = True  # type: ignore[attr-defined]
 
 class DocumentQuerySet(TaggableQuerySet["Document"]):
     to_document = ""
-
-    def tag_links(self) -> TagLinks:
-        return Document.tags.through._default_manager.all(), "document", "pk"
+    tag_links = ("Document_tags", "document", "pk")
 
     def listed(self) -> Self:
         """Prefetch the data of a list of documents."""

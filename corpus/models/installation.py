@@ -1,7 +1,5 @@
 """State that all processes of one database share, on whichever host they run."""
 
-from collections.abc import Callable, Container
-
 from django.contrib.postgres.fields import ArrayField
 from django.db import models, transaction
 from django.utils.crypto import salted_hmac
@@ -83,15 +81,6 @@ class InstallationQuerySet(models.QuerySet["Installation"]):
         """Return the ids of the workers that were started on the host with the files."""
         with acting_as(SYSTEM):
             return {key for keys in self.values_list("home_workers", flat=True) for key in keys}
-
-    def add_home_worker(self, worker_id: int, *, read_known: Callable[[], Container[int]]) -> None:
-        """Add a worker id; drop ids that the queue does not know any more."""
-        with acting_as(SYSTEM), transaction.atomic():
-            self.get_or_create(pk=1)
-            [row] = self.select_for_update()
-            known = read_known()  # other workers may have started before the row was locked
-            row.home_workers = [*(key for key in row.home_workers if key in known), worker_id]
-            row.save(update_fields=["home_workers"])
 
 
 class Installation(models.Model):
