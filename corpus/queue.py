@@ -132,22 +132,18 @@ def enqueue_job(job_id: UUID, *, delay_s: int = 0) -> None:
     _enqueue(
         RUN_JOB,
         f"{RUN_JOB}:{job_id}",
-        queue=_queue_of(job_id),
+        queue=queue_of(job_id),
         delay_s=delay_s,
         priority=int(priority),
         job_id=str(job_id),
     )
 
 
-def _queue_of(job_id: UUID) -> str:
+def queue_of(job_id: UUID) -> str:
+    """Return the queue of a job: that of the host with the files, if it reads some."""
     with acting_as(SYSTEM):
         kind = Job.objects.filter(pk=job_id).values_list("kind", flat=True).first()
     return HOME_QUEUE if kind in Job.READING_FILES else QUEUE
-
-
-def needs_other_host(job_id: UUID) -> bool:
-    """Return whether a job reads files that another host stores."""
-    return _queue_of(job_id) == HOME_QUEUE and not Installation.objects.owns_files()
 
 
 def enqueue_file_deletion() -> None:

@@ -21,7 +21,7 @@ from corpus.ingestion.uploaded_files import delete_dropped_files
 from corpus.jobs.run import run_job_slice_for_creator
 from corpus.jobs.states import cancel_abandoned_jobs, requeue_abandoned_jobs
 from corpus.lexical import compact_term_counts
-from corpus.models import Collection, DocumentCount
+from corpus.models import Collection, DocumentCount, Installation
 from corpus.queue import (
     DROP_FILES,
     FILL,
@@ -34,7 +34,7 @@ from corpus.queue import (
     enqueue_job,
     enqueue_token_vectors,
     has_waiting_tasks,
-    needs_other_host,
+    queue_of,
     served_queues,
 )
 from corpus.sites import refresh_due_sites
@@ -56,7 +56,7 @@ def run_job(context: JobContext, job_id: str) -> None:
     delay_s = RETRY_DELAY_S
     key = UUID(job_id)
     has_ended = False
-    if needs_other_host(key):
+    if queue_of(key) == HOME_QUEUE and not Installation.objects.owns_files():
         # An earlier version put it into the wrong queue.
         enqueue_job(key)
         return
