@@ -1,7 +1,6 @@
 """Django settings; the only reader of the environment is ``pkb.env``."""
 
 import os
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +25,8 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 # All matrix products are small: more numpy threads would cost 30 times as much CPU, mostly waiting.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-# litellm contains tiktoken's cl100k file; locate the package without importing it.
-if (_litellm := find_spec("litellm")) and _litellm.origin:
-    _TOKENIZERS = Path(_litellm.origin).parent / "litellm_core_utils" / "tokenizers"
-    os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(_TOKENIZERS))
+# The vocabulary cl100k_base, under the name that tiktoken looks for.
+os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(BASE_DIR / "corpus" / "embedders" / "cl100k"))
 
 VERSION = __version__
 DEBUG = False

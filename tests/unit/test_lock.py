@@ -48,3 +48,9 @@ def test_the_service_has_one_version_of_each_package() -> None:
     lines = (ROOT / "requirements.txt").read_text().splitlines()
     names = [line.split("==")[0] for line in lines if "==" in line]
     assert len(names) == len(set(names)) > 100
+
+
+def test_what_is_not_wanted_is_not_installed() -> None:
+    names = {package["name"] for package in PACKAGES}
+    assert names.isdisjoint({"litellm", "nvidia-cudnn-cu13"})
+    assert {"dspy", "dspy-ai", "tiktoken"} <= names
