@@ -27,7 +27,7 @@ from statistics import linear_regression, mean
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import httpx
+import httpx2
 import psutil  # type: ignore[import-untyped]
 
 from pkb.databases import choose_postgres_dir
@@ -73,7 +73,7 @@ class Soak:
     document_ids: dict[str, str] = field(default_factory=dict)
     told: Counter[str] = field(default_factory=Counter)
 
-    def acts(self) -> dict[Callable[[httpx.Client], httpx.Response], int]:
+    def acts(self) -> dict[Callable[[httpx2.Client], httpx2.Response], int]:
         return {
             self.store: 12,
             self.delete: 6,
@@ -85,7 +85,7 @@ class Soak:
             self.show_page: 15,
         }
 
-    def act(self, http: httpx.Client) -> None:
+    def act(self, http: httpx2.Client) -> None:
         acts = self.acts()
         (act,) = self.random.choices(list(acts), weights=list(acts.values()))
         reply = act(http)
@@ -95,7 +95,7 @@ class Soak:
             reply = act(http)
         self.told[f"{act.__name__} {reply.status_code}"] += 1
 
-    def store(self, http: httpx.Client) -> httpx.Response:
+    def store(self, http: httpx2.Client) -> httpx2.Response:
         place, version = self._place(), next(self.versions)
         text = write_version(place, version)
         given = {"source_uri": f"note:{place}", "title": f"House {place}"}
@@ -109,32 +109,32 @@ class Soak:
             self.document_ids[place] = reply.json()["document_id"]
         return reply
 
-    def delete(self, http: httpx.Client) -> httpx.Response:
+    def delete(self, http: httpx2.Client) -> httpx2.Response:
         return http.delete(f"/documents/{self._document_id()}")
 
-    def read(self, http: httpx.Client) -> httpx.Response:
+    def read(self, http: httpx2.Client) -> httpx2.Response:
         document_id = self._document_id()
         paths = ["/documents", f"/documents/{document_id}", f"/documents/{document_id}/chunks",
                  f"/documents/{document_id}/text", "/documents/stats", "/collections", "/tags",
                  "/health", "/ready", "/metrics", "/jobs"]  # fmt: skip
         return http.get(self.random.choice(paths))
 
-    def search(self, http: httpx.Client) -> httpx.Response:
+    def search(self, http: httpx2.Client) -> httpx2.Response:
         return http.post("/search", json={"query": self._question(), "top_k": 10})
 
-    def answer(self, http: httpx.Client) -> httpx.Response:
+    def answer(self, http: httpx2.Client) -> httpx2.Response:
         return http.get("/answer", params={"q": self._question()})
 
-    def chat(self, http: httpx.Client) -> httpx.Response:
+    def chat(self, http: httpx2.Client) -> httpx2.Response:
         return http.post("/chat", json={"question": self._question()})
 
-    def call_tool(self, http: httpx.Client) -> httpx.Response:
+    def call_tool(self, http: httpx2.Client) -> httpx2.Response:
         call = {"name": "search", "arguments": {"query": self._question()}}
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
         accepted = {"Accept": "application/json, text/event-stream"}
         return http.post("/mcp", json=message, headers=accepted)
 
-    def show_page(self, http: httpx.Client) -> httpx.Response:
+    def show_page(self, http: httpx2.Client) -> httpx2.Response:
         pages = ["/ui/ask", "/ui/library", f"/ui/documents/{self._document_id()}", "/ui/jobs",
                  "/ui/quality", f"/ui/search?q={self._place()}"]  # fmt: skip
         return http.get(self.random.choice(pages))
@@ -155,7 +155,7 @@ def send(soak: Soak, *, requests: int, clients: int) -> None:
     lock = threading.Lock()
 
     def work() -> None:
-        with httpx.Client(base_url=soak.url, timeout=120) as http:
+        with httpx2.Client(base_url=soak.url, timeout=120) as http:
             while True:
                 with lock:
                     if next(left, None) is None:

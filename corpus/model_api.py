@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, TypeVar
 
-import httpx
+import httpx2
 import stamina
 
 from corpus.errors import BackendError, BackendUnavailable
@@ -48,8 +48,8 @@ class ModelApi:
         self._base_url = base_url.rstrip("/")
         self._timeout_s = timeout_s
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        timeout = httpx.Timeout(timeout_s, connect=min(timeout_s, CONNECT_TIMEOUT_S))
-        self._client = httpx.Client(headers=headers, timeout=timeout)
+        timeout = httpx2.Timeout(timeout_s, connect=min(timeout_s, CONNECT_TIMEOUT_S))
+        self._client = httpx2.Client(headers=headers, timeout=timeout)
         weakref.finalize(self, self._client.close)
         self.has_answered = False
 
@@ -100,7 +100,7 @@ class ModelApi:
                         raise BackendError(message)
                     if time.monotonic() > deadline:
                         raise PassingFailure(f"{self._name} took over {self._timeout_s:g} s.")
-        except httpx.TransportError as exc:
+        except httpx2.TransportError as exc:
             # Its text may quote the request; its kind says enough.
             raise PassingFailure(f"{self._name}: {type(exc).__name__}") from None
         try:
@@ -111,7 +111,7 @@ class ModelApi:
             raise BackendError(f"{self._name} answered with no JSON object.")
         return reply
 
-    def _failure(self, response: httpx.Response) -> BackendError:
+    def _failure(self, response: httpx2.Response) -> BackendError:
         # Gateways quote the key in the bodies of errors: only the status is shown.
         message = f"{self._name} answered {response.status_code}."
         if response.status_code not in _PASSING:

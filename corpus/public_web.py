@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 
-import httpcore
+import httpcore2
 from django.conf import settings
 
 from corpus.errors import FetchingOff, NotFetched, Redirected, TooLarge
@@ -184,12 +184,12 @@ def _resolve(host: str, port: int) -> str:
 @contextmanager
 def _send_request(
     parts: SplitResult, known: dict[str, str], ends: float
-) -> Iterator[httpcore.Response]:
+) -> Iterator[httpcore2.Response]:
     host, port = str(parts.hostname), parts.port or _PORTS[parts.scheme]
     backend = _PinnedBackend(_resolve(host, port), ends)
     optional = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity", **known}
     target = parts.path + (f"?{parts.query}" if parts.query else "")
-    url = httpcore.URL(
+    url = httpcore2.URL(
         scheme=parts.scheme.encode(),
         host=host.encode("idna"),
         port=parts.port,
@@ -204,14 +204,14 @@ def _send_request(
     context = ssl.create_default_context() if parts.scheme == "https" else None
     try:
         with (
-            httpcore.ConnectionPool(ssl_context=context, network_backend=backend) as pool,
+            httpcore2.ConnectionPool(ssl_context=context, network_backend=backend) as pool,
             pool.stream("GET", url, headers=headers) as response,
         ):
             yield response
     except (
-        httpcore.NetworkError,
-        httpcore.ProtocolError,
-        httpcore.TimeoutException,
+        httpcore2.NetworkError,
+        httpcore2.ProtocolError,
+        httpcore2.TimeoutException,
         OSError,
     ) as exc:
         raise NotFetched(f"The server cannot be reached: {type(exc).__name__}.") from exc
@@ -240,7 +240,7 @@ def _read(pieces: Iterable[bytes], headers: dict[str, str], max_bytes: int) -> b
     return unpacked
 
 
-class _PinnedBackend(httpcore.SyncBackend):
+class _PinnedBackend(httpcore2.SyncBackend):
     """Connects to one IP address, whatever host is requested, and ends in time."""
 
     def __init__(self, address: str, ends: float) -> None:
@@ -248,15 +248,15 @@ class _PinnedBackend(httpcore.SyncBackend):
 
     def connect_tcp(
         self, host: str, port: int, *args: Any, **options: Any
-    ) -> httpcore.NetworkStream:
+    ) -> httpcore2.NetworkStream:
         stream = super().connect_tcp(self._address, port, timeout=_remaining_s(self._ends))
         return _DeadlineStream(stream, self._ends)
 
 
-class _DeadlineStream(httpcore.NetworkStream):
+class _DeadlineStream(httpcore2.NetworkStream):
     """Limits each step to the remaining time: a server may send a byte now and then."""
 
-    def __init__(self, stream: httpcore.NetworkStream, ends: float) -> None:
+    def __init__(self, stream: httpcore2.NetworkStream, ends: float) -> None:
         self._stream, self._ends = stream, ends
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
@@ -273,7 +273,7 @@ class _DeadlineStream(httpcore.NetworkStream):
         ssl_context: ssl.SSLContext,
         server_hostname: str | None = None,
         timeout: float | None = None,
-    ) -> httpcore.NetworkStream:
+    ) -> httpcore2.NetworkStream:
         left = _remaining_s(self._ends)
         return _DeadlineStream(
             self._stream.start_tls(ssl_context, server_hostname, left), self._ends
@@ -286,5 +286,5 @@ class _DeadlineStream(httpcore.NetworkStream):
 def _remaining_s(ends: float) -> float:
     left = ends - monotonic()
     if left <= 0:
-        raise httpcore.ReadTimeout
+        raise httpcore2.ReadTimeout
     return min(left, STEP_S)

@@ -58,7 +58,7 @@ def logging_config(*, level: str, json_lines: bool) -> dict[str, Any]:
             # Any client can cause it: log one line without a traceback.
             "django.security.DisallowedHost": {"filters": ["no_traceback"]},
             "axes": {"level": "WARNING"},
-            "httpx": {"level": "WARNING"},
+            "httpx2": {"level": "WARNING"},
             "mcp": {"level": "WARNING"},
             "procrastinate": {"level": "WARNING"},
         },

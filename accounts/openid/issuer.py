@@ -12,7 +12,7 @@ from time import monotonic
 from typing import Any
 from urllib.parse import quote, urlencode
 
-import httpx
+import httpx2
 import jwt
 from django.conf import settings
 
@@ -60,8 +60,8 @@ class Issuer:
         # Ignore proxies and .netrc of the environment. Use the system's certificate authorities,
         # which may include private ones; loading them takes 20 ms, so only with TLS.
         is_encrypted = address.startswith("https:")
-        self._client = httpx.Client(
-            timeout=httpx.Timeout(TOTAL_S, connect=CONNECT_S),
+        self._client = httpx2.Client(
+            timeout=httpx2.Timeout(TOTAL_S, connect=CONNECT_S),
             follow_redirects=False,
             trust_env=False,
             verify=ssl.create_default_context() if is_encrypted else False,
@@ -192,7 +192,7 @@ class Issuer:
         elif self._secret:
             # RFC 6749, 2.3.1: both are form-encoded first.
             pair = quote(self._client_id, safe=""), quote(self._secret, safe="")
-            auth = {"auth": httpx.BasicAuth(*pair)}
+            auth = {"auth": httpx2.BasicAuth(*pair)}
         return self._request("POST", metadata["token_endpoint"], data=form, **auth)
 
     def _request(self, method: str, url: str, **options: Any) -> dict[str, Any]:
@@ -201,14 +201,14 @@ class Issuer:
         try:
             with self._client.stream(method, url, **options) as response:
                 return self._read(response, monotonic() + TOTAL_S)
-        except (httpx.HTTPError, httpx.InvalidURL) as exc:
+        except (httpx2.HTTPError, httpx2.InvalidURL) as exc:
             self._paused_until = monotonic() + PAUSE_S
             # The message may quote the request; its type is enough.
             raise IssuerUnavailable(
                 f"The provider is not reachable: {type(exc).__name__}."
             ) from None
 
-    def _read(self, response: httpx.Response, ends: float) -> dict[str, Any]:
+    def _read(self, response: httpx2.Response, ends: float) -> dict[str, Any]:
         status = response.status_code
         if status not in {HTTPStatus.OK, *_REFUSALS}:
             raise IssuerUnavailable(f"The provider returned {status}.")

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from time import monotonic
 from typing import Any
 
-import httpx
+import httpx2
 
 from corpus.errors import SourceUnavailable, TooLarge
 
@@ -34,9 +34,9 @@ class WebClient:
         self._name = name
         self._base_url = base_url
         # No proxy from the environment and no .netrc: only this server is contacted.
-        self._client = httpx.Client(
+        self._client = httpx2.Client(
             headers={"User-Agent": _USER_AGENT, "Accept-Encoding": "identity", **headers},
-            timeout=httpx.Timeout(STEP_S, connect=CONNECT_S),
+            timeout=httpx2.Timeout(STEP_S, connect=CONNECT_S),
             follow_redirects=False,
             trust_env=False,
             # The system's CA certificates, which may include private ones; without TLS none are
@@ -76,12 +76,12 @@ class WebClient:
                 if status != HTTPStatus.OK:
                     raise SourceUnavailable(f"{self._name}: it answers {status}.")
                 return self._read(response, max_bytes, ends)
-        except (httpx.HTTPError, httpx.InvalidURL) as exc:
+        except (httpx2.HTTPError, httpx2.InvalidURL) as exc:
             # Its text may quote the request; the error type is enough.
             message = f"{self._name}: it cannot be reached: {type(exc).__name__}."
             raise SourceUnavailable(message) from None
 
-    def _read(self, response: httpx.Response, max_bytes: int, ends: float) -> bytes:
+    def _read(self, response: httpx2.Response, max_bytes: int, ends: float) -> bytes:
         content = bytearray()
         for piece in response.iter_bytes():
             content += piece

@@ -5,7 +5,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 from django.conf import settings
 
 from qa.configuration_hash import INSTALLATION_HEADER, installation_sha256
@@ -28,7 +28,7 @@ def save_server_url(host: str, port: int) -> None:
         path.write_text(f"{host} {port}\n")
 
 
-def connect_server() -> httpx.Client | None:
+def connect_server() -> httpx2.Client | None:
     """Return a client of the server at APP_HOST:APP_PORT, or of the one started last.
 
     None if no server with this database, version and configuration is ready there: then the caller
@@ -42,15 +42,15 @@ def connect_server() -> httpx.Client | None:
     key = settings.PKB_API_KEY
     for url in urls:
         try:
-            client = httpx.Client(
+            client = httpx2.Client(
                 base_url=url,
-                timeout=httpx.Timeout(ANSWER_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
+                timeout=httpx2.Timeout(ANSWER_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
                 trust_env=False,  # without proxies: this is a local connection
                 headers={"Authorization": f"Bearer {key}"} if key else {},
             )
-        except httpx.InvalidURL:
+        except httpx2.InvalidURL:
             continue
-        with suppress(httpx.TransportError):
+        with suppress(httpx2.TransportError):
             ready = client.get("/ready", timeout=READY_TIMEOUT_S)
             if ready.headers.get(INSTALLATION_HEADER) == installation_sha256():
                 return client
@@ -72,6 +72,6 @@ def ask_server(question: Mapping[str, Any]) -> dict[str, Any] | None:
     with closing(client):
         try:
             reply = client.get("/answer", params=question)
-            return dict(reply.json()) if reply.status_code == httpx.codes.OK else None
-        except (httpx.TransportError, ValueError):
+            return dict(reply.json()) if reply.status_code == httpx2.codes.OK else None
+        except (httpx2.TransportError, ValueError):
             return None

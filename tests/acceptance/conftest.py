@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from tests.support.documents import LIGHTHOUSE
@@ -29,7 +29,7 @@ def service(service_database: str) -> Iterator[str]:
     """Its address; tests read one document of it, and add to it."""
     hosts = "127.0.0.1,.kb.localhost"
     with served(service_database, PKB_PUBLIC_URL=PAGES, ALLOWED_HOSTS=hosts) as url:
-        stored = httpx.post(f"{url}/ingest", json={"text": LIGHTHOUSE, "title": "Coast"})
+        stored = httpx2.post(f"{url}/ingest", json={"text": LIGHTHOUSE, "title": "Coast"})
         assert stored.status_code == 201
         yield url
 

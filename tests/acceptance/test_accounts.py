@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
@@ -281,9 +281,9 @@ def test_agents_need_a_key_and_get_the_tools_of_its_scopes(key: MakeKey) -> None
 
 @pytest.mark.parametrize("sent", [{}, {"Authorization": "Bearer wrong"}])
 def test_an_agent_without_a_key_is_told_how_to_come_back(sent: dict[str, str]) -> None:
-    async def call() -> httpx.Response:
-        door = httpx.ASGITransport(serve_mcp)
-        async with httpx.AsyncClient(transport=door, base_url="http://testserver") as client:
+    async def call() -> httpx2.Response:
+        door = httpx2.ASGITransport(serve_mcp)
+        async with httpx2.AsyncClient(transport=door, base_url="http://testserver") as client:
             return await client.post("/mcp", json={}, headers=sent)
 
     reply = asyncio.run(call())

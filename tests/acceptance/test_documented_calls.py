@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from django.contrib.auth import get_user_model
 
@@ -70,7 +70,7 @@ def service(django_db_setup: None, django_db_blocker: Any) -> Iterator[tuple[str
         served(database, PKB_INGEST_ROOTS=str(CORPUS)) as url,
     ):
         for path in sorted(CORPUS.glob("*.md")):
-            reply = httpx.post(
+            reply = httpx2.post(
                 f"{url}/ingest", files={"file": (path.name, path.read_bytes())}, timeout=120
             )
             assert reply.status_code == 201

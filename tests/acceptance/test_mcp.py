@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import httpx
+import httpx2
 import pytest
 from django.conf import settings
 from mcp import Client, StdioServerParameters
@@ -219,14 +219,14 @@ def test_only_allowed_hosts_and_origins_come_in(
     service: str, headers: dict[str, str], status: int
 ) -> None:
     accept = {"Accept": "application/json, text/event-stream"}
-    reply = httpx.post(f"{service}/mcp", json=INITIALIZE, headers={**accept, **headers})
+    reply = httpx2.post(f"{service}/mcp", json=INITIALIZE, headers={**accept, **headers})
     assert reply.status_code == status
     if status != 200:
         assert reply.headers["Content-Type"] == "application/problem+json"
 
 
 def test_there_is_nothing_to_get(service: str) -> None:
-    reply = httpx.get(f"{service}/mcp")
+    reply = httpx2.get(f"{service}/mcp")
     assert (reply.status_code, reply.headers["Allow"]) == (405, "POST")
     assert len(reply.headers["X-Request-ID"]) == len(str(uuid4()))
 
@@ -238,7 +238,7 @@ def test_many_calls_at_once_leave_no_connection_behind(service: str) -> None:
 
     results = using(f"{service}/mcp", use)
     assert not any(result.is_error for result in results)
-    assert httpx.get(f"{service}/health").json()["database_connected"] is True
+    assert httpx2.get(f"{service}/health").json()["database_connected"] is True
 
 
 def test_read_only_has_no_way_in(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,19 +300,19 @@ def test_over_stdio_the_running_server_does_the_work(
     assert list(tmp_path.iterdir()) == []
 
 
-def forwarded(*replies: httpx.Response | Exception) -> tuple[Callable[..., Any], list[Any]]:
+def forwarded(*replies: httpx2.Response | Exception) -> tuple[Callable[..., Any], list[Any]]:
     """A tool with a server that answers so; none is left after the last. And what it was sent."""
     left, sent = list(replies), []
 
-    def reply(request: httpx.Request) -> httpx.Response:
+    def reply(request: httpx2.Request) -> httpx2.Response:
         sent.append(json.loads(request.content))
         if isinstance(told := left.pop(0), Exception):
             raise told
         return told
 
-    def connect() -> httpx.Client | None:
-        transport = httpx.MockTransport(reply)
-        return httpx.Client(base_url="http://kb", transport=transport) if left else None
+    def connect() -> httpx2.Client | None:
+        transport = httpx2.MockTransport(reply)
+        return httpx2.Client(base_url="http://kb", transport=transport) if left else None
 
     def search(query: str) -> str:
         return f"here: {query}"
@@ -321,7 +321,7 @@ def forwarded(*replies: httpx.Response | Exception) -> tuple[Callable[..., Any],
 
 
 def test_a_tool_works_here_where_no_server_is_left() -> None:
-    tool, sent = forwarded(httpx.ConnectError("gone"))
+    tool, sent = forwarded(httpx2.ConnectError("gone"))
     assert [tool(query="a"), tool(query="b")] == ["here: a", "here: b"]
     assert [each["params"] for each in sent] == [{"name": "search", "arguments": {"query": "a"}}]
 
@@ -329,16 +329,16 @@ def test_a_tool_works_here_where_no_server_is_left() -> None:
 @pytest.mark.parametrize(
     ("reply", "told"),
     [
-        (httpx.Response(503, headers={"Retry-After": "7"}), "again in 7 s"),
-        (httpx.ReadTimeout("late"), "did not answer"),
-        (httpx.Response(500, text="<html>"), "did not answer"),
-        (httpx.Response(200, json={"error": {"code": -1}}), "did not answer"),
-        (httpx.Response(200, json=[]), "did not answer"),
+        (httpx2.Response(503, headers={"Retry-After": "7"}), "again in 7 s"),
+        (httpx2.ReadTimeout("late"), "did not answer"),
+        (httpx2.Response(500, text="<html>"), "did not answer"),
+        (httpx2.Response(200, json={"error": {"code": -1}}), "did not answer"),
+        (httpx2.Response(200, json=[]), "did not answer"),
     ],
     ids=["busy", "late", "page", "error", "list"],
 )
 def test_what_a_server_does_not_do_is_not_done_twice(
-    reply: httpx.Response | Exception, told: str
+    reply: httpx2.Response | Exception, told: str
 ) -> None:
     tool, _ = forwarded(reply)
     with pytest.raises(ToolError, match=told):

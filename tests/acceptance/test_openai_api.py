@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
+import httpx2
 import numpy as np
 import pytest
 from openai import BadRequestError, NotFoundError, OpenAI
@@ -54,7 +54,7 @@ def test_a_completion_cites_what_it_says(client: OpenAI, service: str) -> None:
     assert annotations[0]["type"] == "file_citation"
     assert cited["filename"] == "Coast"
     assert content[cited["start_index"] : cited["end_index"]] == cited["quote"]
-    text = httpx.get(f"{service}/documents/{cited['file_id']}/text").json()["text"]
+    text = httpx2.get(f"{service}/documents/{cited['file_id']}/text").json()["text"]
     assert cited["quote"] in text
     assert reply.usage is not None
     assert reply.usage.completion_tokens > 5

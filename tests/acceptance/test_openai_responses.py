@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from openai import BadRequestError, NotFoundError, OpenAI
 from openai.types.responses import Response, ResponseInputParam, ResponseStreamEvent
@@ -66,10 +66,10 @@ def test_a_response_cites_what_it_says(client: OpenAI, live_server: Any) -> None
     assert (cited["type"], cited["filename"]) == ("file_citation", "Coast")
     assert text[cited["start_index"] : cited["end_index"]] == cited["quote"]
     assert text[cited["index"] :].startswith(" [1]")
-    stored = httpx.get(f"{live_server.url}/documents/{cited['file_id']}/text").json()["text"]
+    stored = httpx2.get(f"{live_server.url}/documents/{cited['file_id']}/text").json()["text"]
     assert cited["quote"] in stored
     answer_id = response.id.removeprefix("resp_")
-    assert httpx.get(f"{live_server.url}/answers/{answer_id}").status_code == 200
+    assert httpx2.get(f"{live_server.url}/answers/{answer_id}").status_code == 200
     # What was asked for and is not in force is not said to be.
     assert (response.instructions, response.temperature, response.tools) == (None, None, [])
     usage = response.usage
@@ -110,7 +110,7 @@ def test_a_stream_says_what_the_whole_response_says(client: OpenAI) -> None:
 
 def test_the_events_of_a_stream_are_those_of_the_sdk(client: OpenAI, live_server: Any) -> None:
     body = {"model": MODEL, "input": LIGHTHOUSE_QUESTION, "stream": True}
-    reply = httpx.post(f"{live_server.url}/v1/responses", json=body)
+    reply = httpx2.post(f"{live_server.url}/v1/responses", json=body)
     assert reply.headers["Content-Type"] == "text/event-stream"
     lines = [block.split("\n") for block in reply.text.strip().split("\n\n")]
     told = [json.loads(data.removeprefix("data: ")) for _, data in lines]

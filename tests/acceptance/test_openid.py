@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
-import httpx
+import httpx2
 import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
@@ -291,7 +291,7 @@ def test_a_provider_that_is_away_keeps_nobody_from_a_password(
     assert client.post("/ui/login", given).status_code == 302
 
 
-Answer = Callable[[httpx.Request], httpx.Response]
+Answer = Callable[[httpx2.Request], httpx2.Response]
 
 
 @pytest.mark.parametrize(
@@ -328,8 +328,8 @@ def test_a_provider_that_tells_nonsense_of_itself_is_not_gone_to(
     why: str,
 ) -> None:
     settings.PKB_OIDC_ISSUER = "https://id.example.org"
-    told = httpx.MockTransport(lambda request: httpx.Response(**{"status_code": 200, **answered}))
-    monkeypatch.setattr(find_issuer(), "_client", httpx.Client(transport=told))
+    told = httpx2.MockTransport(lambda request: httpx2.Response(**{"status_code": 200, **answered}))
+    monkeypatch.setattr(find_issuer(), "_client", httpx2.Client(transport=told))
     reply = client.get(BEGIN)
     assert (reply.status_code, why in reply.content.decode()) == (503, True), reply.content
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import httpx
+import httpx2
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -42,14 +42,14 @@ class Network:
         self.asked = 0
         self.is_away = False
 
-    def answer(self, request: httpx.Request) -> httpx.Response:
+    def answer(self, request: httpx2.Request) -> httpx2.Response:
         if self.is_away:
-            raise httpx.ConnectError("away")
+            raise httpx2.ConnectError("away")
         if request.url.path.endswith("/keys"):
             self.asked += 1
             key = ECAlgorithm.to_jwk(OWN.public_key(), as_dict=True)
-            return httpx.Response(200, json={"keys": [{**key, "kid": self.kid, "use": "sig"}]})
-        return httpx.Response(200, json=discovery())
+            return httpx2.Response(200, json={"keys": [{**key, "kid": self.kid, "use": "sig"}]})
+        return httpx2.Response(200, json=discovery())
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def network(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Network:
     # Another for each test: nothing is known of it yet.
     settings.PKB_OIDC_CLIENT_ID = f"pkb-{time.monotonic_ns()}"
     network = Network()
-    client = httpx.Client(transport=httpx.MockTransport(network.answer))
+    client = httpx2.Client(transport=httpx2.MockTransport(network.answer))
     monkeypatch.setattr(find_issuer(), "_client", client)
     return network
 
@@ -85,10 +85,10 @@ def admit(credential: str) -> Any:
     return admit_agent({"authorization": f"Bearer {credential}"}, peer="192.0.2.7")
 
 
-def call(door: Any = serve_mcp, **headers: str) -> httpx.Response:
-    async def post() -> httpx.Response:
-        transport = httpx.ASGITransport(door)
-        async with httpx.AsyncClient(transport=transport, base_url="http://testserver") as client:
+def call(door: Any = serve_mcp, **headers: str) -> httpx2.Response:
+    async def post() -> httpx2.Response:
+        transport = httpx2.ASGITransport(door)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://testserver") as client:
             return await client.post("/mcp", json={}, headers=headers)
 
     return asyncio.run(post())

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from django.conf import settings as configured
 from django.contrib.auth import get_user_model
@@ -26,7 +26,7 @@ PASSWORD = "a green book of weather"
 @pytest.fixture
 def second(
     transactional_db: None, cheap_model: None, tmp_path: Path, settings: Any
-) -> Iterator[httpx.Client]:
+) -> Iterator[httpx2.Client]:
     """A client of the second, by a key of Ida's."""
     settings.PKB_AUTH_REQUIRED = True
     settings.PKB_RERANKER_MODEL = settings.PKB_READER_MODEL = "none"
@@ -41,13 +41,13 @@ def second(
     database = database_url(str(connection.settings_dict["NAME"]))
     with (
         served(database, **SMALL_MODELS, **own) as url,
-        httpx.Client(base_url=url, headers={"X-API-Key": key}, timeout=60) as client,
+        httpx2.Client(base_url=url, headers={"X-API-Key": key}, timeout=60) as client,
     ):
         yield client
 
 
 @pytest.mark.campaign
-def test_a_second_service_shares_nothing_but_postgres(second: httpx.Client) -> None:
+def test_a_second_service_shares_nothing_but_postgres(second: httpx2.Client) -> None:
     key = second.headers["X-API-Key"]
     first = Client(headers={"X-API-Key": key, "Idempotency-Key": "once"})
     sent = {"text": LIGHTHOUSE, "title": "Coast"}
@@ -77,11 +77,11 @@ def as_ida(key: str) -> dict[str, Any]:
     return {"content_type": "application/json", "headers": {"X-API-Key": key}}
 
 
-def lets_in_whom_the_other_knows(second: httpx.Client) -> None:
+def lets_in_whom_the_other_knows(second: httpx2.Client) -> None:
     pages = Client()
     pages.force_login(get_user_model().objects.get())
     cookies = {"sessionid": pages.cookies["sessionid"].value}
-    shown = httpx.get(f"{second.base_url}/ui/library", cookies=cookies)
+    shown = httpx2.get(f"{second.base_url}/ui/library", cookies=cookies)
     assert shown.status_code == 200
 
 

@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 from urllib.parse import quote
 
-import httpx
+import httpx2
 
 from tests.attacks.overload import QUESTION, TEXT
 from tests.attacks.target import Outcome, Target, watched
@@ -92,8 +92,8 @@ async def poison(target: Target) -> Outcome:
     return outcome
 
 
-async def post_json(client: httpx.AsyncClient, body: dict[str, Any]) -> httpx.Response:
-    import json  # noqa: PLC0415  (httpx's own refuses lone surrogates)
+async def post_json(client: httpx2.AsyncClient, body: dict[str, Any]) -> httpx2.Response:
+    import json  # noqa: PLC0415  (httpx2's own refuses lone surrogates)
 
     content = json.dumps(body).encode()
     return await client.post(

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from multiprocessing.synchronize import Event
 from urllib.parse import quote, urlencode
 
-import httpx
+import httpx2
 
 from tests.attacks.overload import QUESTION, TEXT, percentile
 from tests.attacks.target import Outcome
@@ -76,7 +76,7 @@ class Users:
 
     @property
     def port(self) -> int:
-        return httpx.URL(self.url).port or 80
+        return httpx2.URL(self.url).port or 80
 
 
 @contextlib.contextmanager
@@ -84,7 +84,7 @@ def service_with_users() -> Iterator[Users]:
     with own_service(PKB_AUTH="required", PKB_ANSWER_CACHE="0") as service:
         users = Users(service.url, _add_user(service, "ida"), _add_user(service, "eve"))
         for key in (users.ida, users.eve):
-            stored = httpx.post(
+            stored = httpx2.post(
                 f"{users.url}/ingest",
                 json={"text": TEXT, "source_uri": "note:attack"},
                 headers={"X-API-Key": key},
@@ -145,7 +145,7 @@ def _search(key: str, *, top_k: int) -> Request:
 
 def _wrong_logins(users: Users) -> Request:
     """Return a login with a password that is tried: it has the token of the form."""
-    page = httpx.get(f"{users.url}/ui/login")
+    page = httpx2.get(f"{users.url}/ui/login")
     token = re.findall(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.text)[0]
     cookies = "; ".join(f"{name}={value}" for name, value in page.cookies.items())
     content = urlencode({"csrfmiddlewaretoken": token, "password": "wrong"})

@@ -3,7 +3,7 @@
 from typing import Any
 from urllib.parse import quote
 
-import httpx
+import httpx2
 
 from tests.attacks.target import Outcome, Target
 
@@ -39,7 +39,7 @@ async def read_deleted(target: Target) -> Outcome:
     return outcome
 
 
-def questions(client: httpx.AsyncClient) -> list[Any]:
+def questions(client: httpx2.AsyncClient) -> list[Any]:
     chat = {"model": "pkb/default", "messages": [{"role": "user", "content": CANARY_QUESTION}]}
     return [
         client.get("/answer", params={"q": CANARY_QUESTION}),
@@ -50,7 +50,7 @@ def questions(client: httpx.AsyncClient) -> list[Any]:
     ]
 
 
-async def ask_everywhere(client: httpx.AsyncClient) -> list[str]:
+async def ask_everywhere(client: httpx2.AsyncClient) -> list[str]:
     """Ask at each door; returns the addresses of what was kept of the answers."""
     kept = []
     for reply in [await asked for asked in questions(client)]:

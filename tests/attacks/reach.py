@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from pathlib import Path
 
-import httpx
+import httpx2
 
 from tests.attacks.overload import QUESTION, TEXT
 from tests.attacks.target import Outcome, Target
@@ -37,8 +37,8 @@ async def write_from_elsewhere(target: Target) -> Outcome:
 
 
 async def write_everywhere(
-    client: httpx.AsyncClient, headers: dict[str, str]
-) -> list[httpx.Response]:
+    client: httpx2.AsyncClient, headers: dict[str, str]
+) -> list[httpx2.Response]:
     file = {"file": ("note.md", TEXT.encode())}
     question = {"question": QUESTION}
     return [
@@ -110,7 +110,7 @@ def make_traps(root: Path, secret: Path) -> list[str]:
     return [".env", ".hidden/note.md", "link.md", "folder/secret.md", f"folder/{root.name}/.env"]
 
 
-async def swap_while_listed(client: httpx.AsyncClient, root: Path, secret: Path) -> None:
+async def swap_while_listed(client: httpx2.AsyncClient, root: Path, secret: Path) -> None:
     folder = root / "many"
     folder.mkdir(exist_ok=True)
     for number in range(LISTED):

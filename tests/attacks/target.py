@@ -15,7 +15,7 @@ from multiprocessing.synchronize import Event
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 
 HEALTH_EVERY_S = 0.05
 HEALTH_TIMEOUT_S = 10
@@ -44,8 +44,8 @@ class Target:
     def port(self) -> int:
         return urlsplit(self.base_url).port or 80
 
-    def client(self) -> httpx.AsyncClient:
-        return httpx.AsyncClient(base_url=self.base_url, timeout=120)
+    def client(self) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(base_url=self.base_url, timeout=120)
 
     def memory_bytes(self) -> int:
         """Return what it holds, and forget what it held most."""

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -34,7 +34,7 @@ def site(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Ite
         try:
             with (
                 served(database, **env) as url,
-                httpx.Client(base_url=url, timeout=120) as client,
+                httpx2.Client(base_url=url, timeout=120) as client,
             ):
                 made = Site(url, client)
                 made.ingest(LIGHTHOUSE, title="Bavoke", tags=["coast"])

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-import httpx
+import httpx2
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
@@ -13,7 +13,7 @@ class Site:
     """The served installation; ``post`` and ``get`` speak to its REST doors."""
 
     url: str
-    client: httpx.Client = field(repr=False)
+    client: httpx2.Client = field(repr=False)
 
     def ingest(self, text: str, **fields: Any) -> str:
         reply = self.client.post("/ingest", json={"text": text, **fields})

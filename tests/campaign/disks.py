@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 
-import httpx
+import httpx2
 
 from pkb.postgres.server import SUPERUSER
 from tests.campaign.installation import Installation, installed, own_folder
@@ -60,7 +60,7 @@ def fill_uploads(played: Round) -> None:
             _delete(played, http, address)
 
 
-def _send_file(played: Round, http: httpx.Client) -> int | None:
+def _send_file(played: Round, http: httpx2.Client) -> int | None:
     text, mark = new_text(played.chance, words=played.chance.randint(*LONG))
     address = f"file:{mark}"
     page = f"<html><body><p>{text}</p></body></html>".encode()
@@ -71,7 +71,7 @@ def _send_file(played: Round, http: httpx.Client) -> int | None:
     return status
 
 
-def _delete(played: Round, http: httpx.Client, address: str) -> None:
+def _delete(played: Round, http: httpx2.Client, address: str) -> None:
     query = f"SELECT id FROM corpus_document WHERE source_uri = '{address}'"  # noqa: S608
     for (key,) in played.installation.read(query):
         played.ledger.ask(address, "")

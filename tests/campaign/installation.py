@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-import httpx
+import httpx2
 import psutil  # type: ignore[import-untyped]
 import psycopg
 
@@ -143,8 +143,8 @@ class Installation:
             self.kill(name)
         self.postgres.stop()
 
-    def client(self, timeout_s: float = 60) -> httpx.Client:
-        return httpx.Client(base_url=self.url, timeout=timeout_s)
+    def client(self, timeout_s: float = 60) -> httpx2.Client:
+        return httpx2.Client(base_url=self.url, timeout=timeout_s)
 
     def read(self, query: str, database: str = "pkb") -> list[tuple[Any, ...]]:
         with self.connect(database) as connection:

@@ -8,7 +8,7 @@ from random import Random
 from threading import Event, Thread
 from typing import Any
 
-import httpx
+import httpx2
 
 from tests.campaign.installation import Installation
 from tests.campaign.ledger import ABSENT, Ledger, new_text
@@ -41,7 +41,7 @@ class Client:
                 if not self._write(http):
                     time.sleep(PAUSE_S)
 
-    def _write(self, http: httpx.Client) -> bool:
+    def _write(self, http: httpx2.Client) -> bool:
         """Do one thing; tells whether it was answered."""
         often = self.operation in OPERATIONS and self.chance.random() < MOSTLY
         operation = self.operation if often else self.chance.choice(OPERATIONS)
@@ -56,7 +56,7 @@ class Client:
             return self._delete(http, address)
         return self._send(http, address, as_file=operation == "upload")
 
-    def _send(self, http: httpx.Client, address: str, *, as_file: bool) -> bool:
+    def _send(self, http: httpx2.Client, address: str, *, as_file: bool) -> bool:
         text, mark = new_text(self.chance, words=self.chance.randint(*self.words))
         given: dict[str, Any] = {"json": {"text": text, "source_uri": address}}
         if as_file:
@@ -67,7 +67,7 @@ class Client:
         self.ledger.settle(address, mark, status)
         return status is not None and status < 500
 
-    def _delete(self, http: httpx.Client, address: str) -> bool:
+    def _delete(self, http: httpx2.Client, address: str) -> bool:
         found = document_id(http, address)
         if found is None:
             return False
@@ -77,22 +77,22 @@ class Client:
         return status is not None and status < 500
 
 
-def document_id(http: httpx.Client, address: str) -> str | None:
+def document_id(http: httpx2.Client, address: str) -> str | None:
     try:
         reply = http.get("/documents", params={"q": address, "limit": 200})
-    except httpx.TransportError:
+    except httpx2.TransportError:
         return None
-    if reply.status_code != httpx.codes.OK:
+    if reply.status_code != httpx2.codes.OK:
         return None
     rows = reply.json()["results"]
     return next((str(row["id"]) for row in rows if row["source_uri"] == address), None)
 
 
-def status_of(http: httpx.Client, method: str, path: str, **given: Any) -> int | None:
+def status_of(http: httpx2.Client, method: str, path: str, **given: Any) -> int | None:
     """Return the status of a request; None where no answer came."""
     try:
         return http.request(method, path, **given).status_code
-    except httpx.TransportError:
+    except httpx2.TransportError:
         return None
 
 

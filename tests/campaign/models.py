@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 
 from corpus.embedders.hashed_words import HashingEmbedder
 from tests.campaign.installation import Installation, installed
@@ -125,7 +125,7 @@ def break_lm(played: Round) -> None:
     played.verify()
 
 
-def _ask(played: Round, http: httpx.Client, name: str) -> None:
+def _ask(played: Round, http: httpx2.Client, name: str) -> None:
     reply = http.get("/answer", params={"q": QUESTION})
     played.check(reply.status_code == 200, f"{name}: {reply.status_code} {reply.text[:200]}")
     if reply.status_code != 200:

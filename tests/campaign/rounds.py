@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from random import Random
 
-import httpx
+import httpx2
 import psycopg
 
 from tests.campaign.installation import Installation
@@ -96,7 +96,7 @@ class Round:
                 self.check(not find(http, mark), f"{mark} is gone and answers")
         self.ledger.gone.clear()
 
-    def _check_found(self, http: httpx.Client, mark: str) -> None:
+    def _check_found(self, http: httpx2.Client, mark: str) -> None:
         found = find(http, mark)
         self.check(bool(found), f"{mark} is stored and not found")
         for each in found[:1]:
@@ -105,7 +105,7 @@ class Round:
             self.check(is_readable, f"{mark} is found and not readable: {reply.status_code}")
 
 
-def find(http: httpx.Client, mark: str) -> list[str]:
+def find(http: httpx2.Client, mark: str) -> list[str]:
     """Return the ids of the documents that a search for a mark brings, and that hold it."""
     reply = http.post("/search", json={"query": mark, "mode": "lexical", "top_k": 5})
     reply.raise_for_status()

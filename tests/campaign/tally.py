@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-import httpx
+import httpx2
 import psycopg
 
 from tests.campaign.families import FAMILIES
@@ -63,7 +63,7 @@ def play_until_failure(
         started = time.monotonic()
         try:
             FAMILIES[name].play(played)
-        except (AssertionError, httpx.HTTPError, psycopg.Error) as error:
+        except (AssertionError, httpx2.HTTPError, psycopg.Error) as error:
             played.failures.append(f"{type(error).__name__}: {error}")
         tally.count(played, before)
         tell(name, played, before, time.monotonic() - started)

@@ -55,7 +55,7 @@ class Credulous(StubModel):
         return np.full(len(texts), 8.0, np.float32)
 
 
-SURE = Calibration({"reading": 0.0, "behind": 0.0}, intercept=60.0, provenance={})
+SURE = Calibration({"reading": 0.0, "behind": 0.0, "ahead": 0.0}, intercept=60.0, provenance={})
 VERIFIER = CitationVerifier(
     Credulous(), SURE, SURE, answer_from=0.5, draft_answer_from=0.5, abstain_below=0.0
 )

@@ -16,7 +16,7 @@ from select import select
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 import pytest
 
 from tests.attacks.content import damage_requests, poison
@@ -51,7 +51,7 @@ def address(django_db_setup: None, django_db_blocker: Any) -> Iterator[str]:
         own_database(name, embedding_model=SMALL_MODELS["EMBEDDING_MODEL"]) as database,
         served(database, **SMALL_MODELS, **bounds) as url,
     ):
-        stored = httpx.post(f"{url}/ingest", json={"text": LIGHTHOUSE, "title": "Coast"})
+        stored = httpx2.post(f"{url}/ingest", json={"text": LIGHTHOUSE, "title": "Coast"})
         assert stored.status_code == 201
         yield url
 
@@ -86,8 +86,8 @@ def test_half_sent_bodies_stop_nobody_and_are_ended(address: str, many_files: No
         halves = [opened.enter_context(connect(address)) for _ in range(HALF_SENT)]
         for half in halves:
             half.sendall(head("/answer", "Content-Length: 100") + b'{"q":')
-        assert httpx.get(f"{address}/health", timeout=60).status_code == 200
-        answered = httpx.get(f"{address}/answer", params={"q": LIGHTHOUSE_QUESTION}, timeout=60)
+        assert httpx2.get(f"{address}/health", timeout=60).status_code == 200
+        answered = httpx2.get(f"{address}/answer", params={"q": LIGHTHOUSE_QUESTION}, timeout=60)
         assert answered.status_code == 200
         told = Counter(read_all(half).split(b" ")[1] for half in halves)
     assert told == {b"408": HALF_SENT}
@@ -105,27 +105,27 @@ def test_a_body_without_a_length_is_refused_before_all_of_it_came(address: str, 
     assert sent < SENT_BYTES
 
 
-def ask(address: str) -> httpx.Response:
-    return httpx.get(f"{address}/answer", params={"q": LIGHTHOUSE_QUESTION}, timeout=120)
+def ask(address: str) -> httpx2.Response:
+    return httpx2.get(f"{address}/answer", params={"q": LIGHTHOUSE_QUESTION}, timeout=120)
 
 
-def search(address: str) -> httpx.Response:
-    return httpx.post(f"{address}/search", json={"query": LIGHTHOUSE_QUESTION}, timeout=120)
+def search(address: str) -> httpx2.Response:
+    return httpx2.post(f"{address}/search", json={"query": LIGHTHOUSE_QUESTION}, timeout=120)
 
 
-def chat(address: str) -> httpx.Response:
-    return httpx.post(f"{address}/chat", json={"question": LIGHTHOUSE_QUESTION}, timeout=120)
+def chat(address: str) -> httpx2.Response:
+    return httpx2.post(f"{address}/chat", json={"question": LIGHTHOUSE_QUESTION}, timeout=120)
 
 
-def call_tool(address: str) -> httpx.Response:
+def call_tool(address: str) -> httpx2.Response:
     call = {"name": "answer", "arguments": {"question": LIGHTHOUSE_QUESTION}}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
     accepted = {"Accept": "application/json, text/event-stream"}
-    return httpx.post(f"{address}/mcp", json=message, headers=accepted, timeout=120)
+    return httpx2.post(f"{address}/mcp", json=message, headers=accepted, timeout=120)
 
 
-def show_schema(address: str) -> httpx.Response:
-    return httpx.get(f"{address}/schema", timeout=120)
+def show_schema(address: str) -> httpx2.Response:
+    return httpx2.get(f"{address}/schema", timeout=120)
 
 
 OTHER_DOORS = [search, call_tool, show_schema]
@@ -149,7 +149,7 @@ def test_of_too_many_some_are_answered_and_the_others_told_to_come_again(
     assert {response.json()["status"] for response in refused} <= REFUSED
     if door is chat:
         assert all("event: done" in response.text for response in answered)
-    assert httpx.get(f"{address}/health", timeout=60).json()["status"] == "healthy"
+    assert httpx2.get(f"{address}/health", timeout=60).json()["status"] == "healthy"
 
 
 def test_streams_that_vanish_leave_their_places(address: str) -> None:
@@ -158,7 +158,7 @@ def test_streams_that_vanish_leave_their_places(address: str) -> None:
         with connect(address) as connection:
             connection.sendall(head("/chat", f"Content-Length: {len(body)}") + body)
             connection.recv(64)
-    replies: list[httpx.Response] = []
+    replies: list[httpx2.Response] = []
     while not replies or replies[-1].status_code in REFUSED:
         replies.append(chat(address))
     assert "event: done" in replies[-1].text

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from tests.support.chat_server import ChatServer, chat_server, hang
@@ -62,11 +62,11 @@ def leave_while_the_model_thinks(database: str, address: str, lm: ChatServer) ->
     wait_until(lambda: len(lm.calls) == 1)
     response.close()
     # Whoever watches another answer is not held up by the one that hangs.
-    assert httpx.get(f"{address}/health", timeout=30).status_code == 200
+    assert httpx2.get(f"{address}/health", timeout=30).status_code == 200
     wait_until(lambda: len(last_events(database)) == 1, timeout_s=30)
     assert "asker_left" in last_events(database)[0]
     assert read(database, "SELECT count(*) FROM qa_answer") == [(0,)]
-    again = httpx.get(f"{address}{location}", timeout=30).text
+    again = httpx2.get(f"{address}{location}", timeout=30).text
     assert re.findall(r"event: (\w+)", again) == ["error"]
 
 
@@ -90,5 +90,5 @@ def lose_the_database_while_the_model_thinks(database: str, address: str, lm: Ch
 def answer_without_a_database(address: str, path: str) -> tuple[int, str | None]:
     """Return the status and ``Retry-After`` that somebody who is logged in is told."""
     session = {"Cookie": "sessionid=of-somebody-who-is-logged-in"}
-    reply = httpx.get(f"{address}{path}", headers=session, timeout=60)
+    reply = httpx2.get(f"{address}{path}", headers=session, timeout=60)
     return reply.status_code, reply.headers.get("Retry-After")

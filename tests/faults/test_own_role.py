@@ -7,7 +7,7 @@ from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 
-import httpx
+import httpx2
 import psycopg
 import pytest
 
@@ -79,8 +79,8 @@ def test_two_roles_are_made_and_one_serves_what_the_other_migrates(
     monkeypatch.setenv("PKB_AUTH", "off")
     with served(role) as url:
         body = {"text": LIGHTHOUSE, "tags": ["coast"]}
-        assert httpx.post(f"{url}/ingest", json=body, timeout=60).status_code == 201
-        found = httpx.post(f"{url}/search", json={"query": "lighthouse"}, timeout=60)
+        assert httpx2.post(f"{url}/ingest", json=body, timeout=60).status_code == 201
+        found = httpx2.post(f"{url}/search", json={"query": "lighthouse"}, timeout=60)
         assert found.json()["results"]
     told = finish("check", database=superuser)[2]
     assert "(pkb.W002) The database role 'postgres' is a superuser" in told

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx
+import httpx2
 
 from tests.histories.clients import SHELVES, make_shelves, run_clients
 from tests.histories.history import History, read_file
@@ -66,7 +66,7 @@ def _kept(path: Path) -> Iterator[History]:
 def _make_collections(service: OwnService, names: list[str], *, model: str) -> None:
     for name in names:
         body = {"name": name, "embedding_model": model, "chunking": CHUNKING}
-        made = httpx.post(f"{service.url}/collections", json=body, timeout=60)
+        made = httpx2.post(f"{service.url}/collections", json=body, timeout=60)
         made.raise_for_status()
 
 

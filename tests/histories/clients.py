@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from threading import Event
 
-import httpx
+import httpx2
 
 from tests.histories.doors import Doors
 from tests.histories.history import History
@@ -160,7 +160,7 @@ def run_clients(
     def act(number: int) -> None:
         shelf, folder = folders[number] if number < len(folders) else (None, None)
         random = Random(f"{seed}-{number}")  # noqa: S311  (of acts, not of secrets)
-        with httpx.Client(base_url=url, timeout=REQUEST_TIMEOUT_S) as http:
+        with httpx2.Client(base_url=url, timeout=REQUEST_TIMEOUT_S) as http:
             doors = [Doors(http, each, history, number) for each in shelves]
             clients = [
                 Client(each, random, folder if each.shelf is shelf else None) for each in doors

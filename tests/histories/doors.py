@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-import httpx
+import httpx2
 
 from tests.histories.history import History
 from tests.histories.model import Act, Failure, Read, Sighting, Write
@@ -39,7 +39,7 @@ class Sent:
     door: str
     invoked: float
     returned: float
-    reply: httpx.Response | None
+    reply: httpx2.Response | None
 
     @property
     def status(self) -> int:
@@ -60,7 +60,7 @@ class Doors:
         pause: Called with seconds, by a client that was told to come again.
     """
 
-    http: httpx.Client
+    http: httpx2.Client
     shelf: Shelf
     history: History
     client: int = 0
@@ -204,7 +204,7 @@ class Doors:
         name = door or f"{method} {path}"
         invoked = time.monotonic()
         reply = None
-        with suppress(httpx.TransportError):
+        with suppress(httpx2.TransportError):
             reply = self.http.request(method, path, **content)
         sent = Sent(name, invoked, time.monotonic(), reply)
         if sent.status in REFUSED:

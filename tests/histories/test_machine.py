@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
-import httpx
+import httpx2
 import pytest
 from django.core.handlers.wsgi import WSGIHandler
 from hypothesis import HealthCheck
@@ -51,8 +51,8 @@ class Library(RuleBasedStateMachine):
         # Plain text: a parser in a process of its own costs more than all else here.
         folder = Folder(path, new_places(2, 2), suffix=".txt")
         shelf = Shelf(name, new_places(0, 2), count(1), (folder,))
-        self.http = httpx.Client(
-            transport=httpx.WSGITransport(WSGIHandler()), base_url="http://localhost"
+        self.http = httpx2.Client(
+            transport=httpx2.WSGITransport(WSGIHandler()), base_url="http://localhost"
         )
         self.doors = Doors(self.http, shelf, History(), run_job=advance)
         self.folder = folder

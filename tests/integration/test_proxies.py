@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from pkb.env import Env
@@ -110,9 +110,9 @@ class Proxy:
     def tls(self) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=str(self.certificate))
 
-    def client(self) -> httpx.Client:
+    def client(self) -> httpx2.Client:
         address = f"https://localhost:{self.port}"
-        return httpx.Client(base_url=address, verify=self.tls, timeout=PATIENCE_S)
+        return httpx2.Client(base_url=address, verify=self.tls, timeout=PATIENCE_S)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 import socket
 
-import httpx
+import httpx2
 
 # A service may be busy with what it was asked before.
 ANSWERS_WITHIN_S = 10
@@ -25,7 +25,7 @@ def was_asked(listener: socket.socket) -> bool:
 def is_ready(address: str) -> bool:
     """Return whether a service that was started answers."""
     try:
-        reply = httpx.get(f"{address}/ready", timeout=ANSWERS_WITHIN_S)
-    except httpx.TransportError:
+        reply = httpx2.get(f"{address}/ready", timeout=ANSWERS_WITHIN_S)
+    except httpx2.TransportError:
         return False
-    return reply.status_code == httpx.codes.OK
+    return reply.status_code == httpx2.codes.OK

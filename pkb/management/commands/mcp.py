@@ -1,6 +1,6 @@
 from typing import Any
 
-import httpx
+import httpx2
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
@@ -35,7 +35,7 @@ class Command(BaseCommand):
             build_server(_connect_admitted, scopes=principal.scopes).run("stdio")
 
 
-def _connect_admitted() -> httpx.Client | None:
+def _connect_admitted() -> httpx2.Client | None:
     """Check the key again, and connect to the server for one call.
 
     Raises:

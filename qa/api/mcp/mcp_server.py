@@ -5,7 +5,7 @@ from contextlib import closing
 from functools import wraps
 from typing import Any
 
-import httpx
+import httpx2
 from django.conf import settings
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -21,11 +21,11 @@ INSTRUCTIONS = (
     "finds passages; `fetch` reads one by its id, or the whole document by its document_id."
 )
 
-Connect = Callable[[], httpx.Client | None]
+Connect = Callable[[], httpx2.Client | None]
 """Returns a client of the running server, or None where there is none."""
 
 _HEADERS = {"Accept": "application/json, text/event-stream"}
-_BUSY = frozenset({httpx.codes.TOO_MANY_REQUESTS, httpx.codes.SERVICE_UNAVAILABLE})
+_BUSY = frozenset({httpx2.codes.TOO_MANY_REQUESTS, httpx2.codes.SERVICE_UNAVAILABLE})
 
 
 def build_server(
@@ -67,9 +67,9 @@ def forwarding(tool: Callable[..., Any], *, connect: Connect) -> Callable[..., A
                     after = reply.headers.get("Retry-After", "2")
                     raise ToolError(f"The server is busy. Try again in {after} s.")
                 return CallToolResult.model_validate(reply.json()["result"])
-            except httpx.ConnectError:
+            except httpx2.ConnectError:
                 return tool(**arguments)
-            except (httpx.TransportError, ValidationError, ValueError, KeyError, TypeError) as exc:
+            except (httpx2.TransportError, ValidationError, ValueError, KeyError, TypeError) as exc:
                 raise ToolError("The server did not answer. Its log has the reason.") from exc
 
     return run
