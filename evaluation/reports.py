@@ -104,7 +104,7 @@ def _number(value: float | None) -> str:
 
 
 # The most important metrics come first.
-PLOTS = ("risk_coverage", "reliability", "recall", "latency")
+PLOTS = ("risk_coverage", "reliability", "recall")
 WIDTH_IN, HEIGHT_IN, DPI = 5.6, 4.0, 110
 
 Axes = Any
@@ -119,8 +119,6 @@ def draw_plots(result: Result) -> dict[str, bytes]:
         plots["reliability"] = "Confidence and share of right answers", _draw_reliability
     if result.observations.get(RETRIEVAL):
         plots["recall"] = "Recall at k", _draw_recall
-    if result.timings:
-        plots["latency"] = "Time by node", _draw_latency
     # Without pyplot there is no global state and no display.
     from matplotlib.figure import Figure  # noqa: PLC0415  (it takes half a second to import)
 
@@ -171,15 +169,6 @@ def _draw_risk(axes: Axes, result: Result) -> None:
     axes.step(coverage, risk, where="post")
     axes.set(xlabel="share of given answers let in, surest first", ylabel="share of wrong ones")
     axes.set(xlim=(0, 1), ylim=(0, 1.02))
-
-
-def _draw_latency(axes: Axes, result: Result) -> None:
-    nodes = list(result.timings)[::-1]
-    for name, alpha in (("p95_ms", 0.4), ("p50_ms", 1.0)):
-        times = [result.timings[node][name] for node in nodes]
-        axes.barh(nodes, times, alpha=alpha, color="C0", label=name.removesuffix("_ms"))
-    axes.set(xlabel="ms")
-    axes.legend(loc="lower right")
 
 
 RESULT_FILE = "result.json"

@@ -237,6 +237,7 @@ def judge_answer(question: GoldQuestion, answered: AnsweredQuestion, *, ids: Ids
         "words": float(len(answer.text.split())),
         **{f"lost_{loss}": float(loss == lost) for loss in FailureStage},
         "confidence": answer.confidence,
+        "estimate": answered.estimate or 0.0,
         "with_doc": float(bool(wanted)),
         "cites_gold": float(cited_gold > 0),
         "cited": float(len(answer.citations) if wanted else 0),

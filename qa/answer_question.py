@@ -27,8 +27,10 @@ from qa.concurrency import Listener, answering_slot
 from qa.configuration_hash import configuration_sha256
 from qa.context import EXTRACTIVE, QAContext
 from qa.graph_state import QAInput
+from qa.grounding.citations import CitationVerifier
 from qa.intent import IntentKind
 from qa.language_model import VerifiedDraft
+from qa.learned_confidence import with_learned
 from qa.models import ERASED_ANSWER, ERASED_CITATION
 from qa.search.display import add_page_numbers, show_units
 from qa.search.hybrid import VersionPinnedRetriever
@@ -69,6 +71,7 @@ def answer_question(
         BackendError: A model failed and there is no fallback.
     """
     stored = Collection.objects.get_named(collection)
+    shipped, context = context.verifier, with_learned(context, stored)
     labels = metric_labels(model=stored.embedding_model, route=route)
     with (
         answering_slot(),
@@ -91,7 +94,7 @@ def answer_question(
         if slot:
             answer_cache.add(1, {**labels, "found": cached is not None})
         if cached is None:
-            made, is_cacheable = _compute_answer(inputs, context, selected_text)
+            made, is_cacheable = _compute_answer(inputs, context, selected_text, shipped)
         else:
             made, is_cacheable = _replay_cached(cached, context.listener, started), False
         if corrections:
@@ -105,6 +108,7 @@ def answer_question(
             steps=list(made.steps),
             draft=made.draft,
             passages=made.passages,
+            estimate=made.estimate,
         )
         answered = replace(made, id=stored_id, answer=answer)
         if slot and is_cacheable:
@@ -123,6 +127,7 @@ def record_answer(
     steps: list[dict[str, Any]],
     draft: Draft | None = None,
     passages: Sequence[Passage] = (),
+    estimate: float | None = None,
 ) -> str:
     """Store the answer and return its id.
 
@@ -131,6 +136,7 @@ def record_answer(
     Args:
         draft: The unverified draft; stored if a language model wrote it.
         passages: The passages that the draft was written from.
+        estimate: The shipped fit's confidence in an extract.
     """
     quoted = [citation.passage for citation in answer.citations]
     cited = {passage.document_id for passage in quoted if not passage.is_selected}
@@ -141,6 +147,7 @@ def record_answer(
     here = Document.objects.lock_for_key_share(cited | read)
     chunks_here = Chunk.objects.lock_for_key_share(chunks)
     row = _new_answer(answer, collection, steps)
+    row.estimate = estimate
     if draft_json and read <= here:
         row.draft = {**draft_json, "documents": sorted(read)}
     if cited - here:
@@ -252,9 +259,13 @@ def _replay_cached(
 
 
 def _compute_answer(
-    inputs: QAInput, context: QAContext, selected_text: str
+    inputs: QAInput, context: QAContext, selected_text: str, shipped: CitationVerifier
 ) -> tuple[AnsweredQuestion, bool]:
-    """Compute an answer, and whether it may be cached: no model failed on the way."""
+    """Compute an answer, and whether it may be cached: no model failed on the way.
+
+    Args:
+        shipped: Rates the extract, if there is one, as before the collection learned anything.
+    """
     state, steps = run_graph(inputs, context, selected_text)
     query: Query = state["query"]
     answer: Answer = state["answer"]
@@ -270,9 +281,18 @@ def _compute_answer(
         passages=tuple(state.get("passages", ())),
         steps=tuple(steps),
         draft=draft,
+        estimate=_estimate(drafted.draft, state["passages"], shipped) if drafted else None,
     )
     went_wrong = answered.answer.fallback or (draft and draft.note)
     return answered, not (went_wrong or lacks_phrasings)
+
+
+def _estimate(draft: Draft, passages: Sequence[Passage], shipped: CitationVerifier) -> float | None:
+    """Return the confidence in an extract from stored documents; None for any other draft."""
+    is_extract = draft.answerer == EXTRACTIVE and bool(draft.statements)
+    if not is_extract or any(passage.is_selected for passage in passages):
+        return None
+    return shipped.estimate_extract(draft, passages)
 
 
 GraphRun = tuple[dict[str, Any], list[dict[str, Any]]]

@@ -67,6 +67,10 @@ class Answer(OwnedModel):
     )
     short_end = models.PositiveIntegerField(null=True)
     confidence = models.FloatField()
+    estimate = models.FloatField(
+        null=True,
+        help_text="confidence by the shipped fit in a quote, given or withheld",
+    )
     answerer = models.CharField(max_length=200)
     fallback = models.TextField(blank=True, help_text="why another answerer stood in")
     embedding_model = models.CharField(max_length=200)

@@ -388,6 +388,7 @@ class AnsweredQuestion:
         passages: The passages given to the answerer, best first.
         draft: The unverified draft; None without passages, and for a question of several parts.
         steps: Name, milliseconds and summary of each node that ran.
+        estimate: The shipped fit's confidence in an extract, given or withheld; None without one.
     """
 
     id: str
@@ -396,3 +397,4 @@ class AnsweredQuestion:
     passages: tuple[Passage, ...]
     steps: tuple[dict[str, Any], ...] = field(default=())
     draft: Draft | None = None
+    estimate: float | None = None

@@ -1,11 +1,23 @@
 from django.urls import path
 
-from qa.api import answer_views, claim_views, conversation_views, search_views, session_views
+from qa.api import (
+    answer_views,
+    claim_views,
+    confidence_views,
+    conversation_views,
+    search_views,
+    session_views,
+)
 
 urlpatterns = [
     path("answer", answer_views.AnswerView.as_view(), name="answer"),
     path("answers/<uuid:answer_id>", answer_views.StoredAnswerView.as_view(), name="stored-answer"),
     path("answers/<uuid:answer_id>/feedback", answer_views.FeedbackView.as_view(), name="feedback"),
+    path(
+        "collections/<name:name>/confidence",
+        confidence_views.ConfidenceView.as_view(),
+        name="confidence",
+    ),
     path("search", search_views.SearchView.as_view(), name="search"),
     path("query", search_views.IndexQueryView.as_view(), name="query"),
     path("claims/verify", claim_views.VerifyClaimView.as_view(), name="verify-claim"),

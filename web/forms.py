@@ -20,6 +20,7 @@ from corpus.models import (
     Grant,
     Job,
 )
+from corpus.models.collection import MAX_WRONG_PERCENT
 from corpus.models.document import SORTS
 from corpus.sites import DEFAULT_DEPTH, DEFAULT_PAGES, MAX_DEPTH
 from corpus.tags import normalize_tags
@@ -282,3 +283,8 @@ class PublishForm(PageForm):
 
 class MapForm(PageForm):
     collection = CollectionField()
+
+
+class ConfidenceForm(MapForm):
+    max_wrong_percent = forms.IntegerField(min_value=1, max_value=MAX_WRONG_PERCENT, required=False)
+    learns_confidence = forms.BooleanField(required=False)

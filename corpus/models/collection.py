@@ -26,6 +26,8 @@ NAME_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}\Z"
 MAX_QUALIFIED_NAME_CHARS = 251
 QUALIFIED_NAME_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}(@[\w.@+-]{0,150})?\Z"
 DEFAULT_COLLECTION = "default"
+# A promise of more wrong answers than right ones is none.
+MAX_WRONG_PERCENT = 50
 
 # Identifies the content of a collection as one reader sees it; a change gives a new version.
 Version = frozenset[UUID]
@@ -281,6 +283,15 @@ class Collection(models.Model):
         max_length=20, choices=[(name, name) for name in LANGUAGES], default=ENGLISH,
         help_text="by which words are stemmed for the lexical leg",
     )  # fmt: skip
+    max_wrong_percent = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="of its answers, at most so many may be wrong"
+    )
+    learns_confidence = models.BooleanField(
+        default=True, db_default=True, help_text="judged answers refit the confidence"
+    )
+    learned_confidence: models.JSONField[Any, Any] = models.JSONField(
+        null=True, editable=False, help_text="a qa.learned_confidence.LearnedConfidence"
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -304,6 +315,11 @@ class Collection(models.Model):
                 condition=Q(previous_model="", previous_dimension=None)
                 | (~Q(previous_model="") & Q(previous_dimension__gt=0)),
                 name="collection_previous_model_has_its_dimension",
+            ),
+            models.CheckConstraint(
+                condition=Q(max_wrong_percent=None)
+                | Q(max_wrong_percent__range=(1, MAX_WRONG_PERCENT)),
+                name="collection_max_wrong_percent_is_a_promise",
             ),
             models.CheckConstraint(
                 condition=Q(chunk_size__gte=F("chunk_overlap") * 2),

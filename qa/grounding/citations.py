@@ -163,7 +163,7 @@ class CitationVerifier:
         """
         if not self.is_sure(draft, passages):
             return None
-        confidence = self._estimate_extract(draft, passages)
+        confidence = self.estimate_extract(draft, passages)
         text = AnswerText(on_text, self.answer_from)
         for quote in (quote for statement in draft.statements for quote in statement.quotes):
             text.add([Piece(quote.text, (quote,), layout="block")], confidence)
@@ -223,10 +223,10 @@ class CitationVerifier:
 
     def is_sure(self, extract: Draft, passages: Sequence[Passage]) -> bool:
         """Return whether an extract is sure enough to be the answer."""
-        confidence = self._estimate_extract(extract, passages)
+        confidence = self.estimate_extract(extract, passages)
         return bool(extract.statements) and confidence >= self.answer_from
 
-    def _estimate_extract(self, draft: Draft, passages: Sequence[Passage]) -> float:
+    def estimate_extract(self, draft: Draft, passages: Sequence[Passage]) -> float:
         """Return the highest confidence of the passages that an extract quotes."""
         chances = self._estimate(gather_evidence(passages))
         quotes = [quote for statement in draft.statements for quote in statement.quotes]

@@ -21,6 +21,13 @@ def sigmoid(logit: float) -> float:
     return 1 / (1 + math.exp(-max(-MAX_LOGIT, min(MAX_LOGIT, logit))))
 
 
+def logit(probability: float) -> float:
+    """Return the logit of a probability; the inverse of ``sigmoid`` within its bounds."""
+    if not 0 < probability < 1:
+        return math.copysign(MAX_LOGIT, probability - 0.5)
+    return math.log(probability / (1 - probability))
+
+
 FEATURES = tuple(field.name for field in fields(Evidence))
 # Logits that a passage's own score of 1 adds to the reader's: docs/decisions/0023.
 SCORE_WEIGHT = 16.0
@@ -50,6 +57,11 @@ class Calibration:
         return sigmoid(
             self.intercept + sum(self.weights[name] * features[name] for name in FEATURES)
         )
+
+    def scaled(self, slope: float, offset: float) -> Calibration:
+        """Return the calibration whose logit is ``slope`` times this one's, plus ``offset``."""
+        weights = {name: slope * weight for name, weight in self.weights.items()}
+        return replace(self, weights=weights, intercept=slope * self.intercept + offset)
 
 
 # A draft's confidence where ``calibrate --lm`` was not run for the model. That a model which knows

@@ -65,9 +65,9 @@ def test_a_run_prints_figures_and_is_kept(dataset: Path, tmp_path: Path) -> None
     # A question about a document is also answered by its copy.
     figure = next(each for each in kept.result.figures if each.name == "recall")
     assert (figure.value, figure.n) == (1.0, 1)
-    assert {path.name for path in kept.plots} == {"latency.png", "recall.png"}
+    assert {path.name for path in kept.plots} == {"recall.png"}
     page = (tmp_path / "out" / "report.html").read_text()
-    assert page.count("data:image/png;base64,") == 2
+    assert page.count("data:image/png;base64,") == 1
     assert "http" not in page
     # It tells questions and what they were answered.
     assert kept.folder.stat().st_mode & 0o077 == 0

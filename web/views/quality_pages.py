@@ -15,10 +15,12 @@ from django.views.decorators.http import require_POST, require_safe
 from corpus.errors import NotFound
 from corpus.jobs.kinds.map_job import start_map
 from corpus.models import Chunk, Collection, CollectionMap, Document, Job
+from corpus.models.collection import MAX_WRONG_PERCENT
 from evaluation.reports import latest_results
 from qa import models
+from qa.learned_confidence import change_confidence, read_state
 from qa.models import Feedback
-from web.forms import MapForm
+from web.forms import ConfidenceForm, MapForm
 
 # Colours of the stylesheet, and pixels of the drawing.
 HUES = 8
@@ -152,6 +154,9 @@ def quality(request: HttpRequest) -> HttpResponse:
         "map": read_map(collection),
         "is_mapping": maps.exists(),
         "feedback": read_feedback(collection),
+        "confidence": read_state(collection),
+        "is_owned": Collection.objects.owned().filter(pk=collection.pk).exists(),
+        "max_wrong_percent": MAX_WRONG_PERCENT,
         "evaluations": latest_results(),
         "bars_height": BARS_HEIGHT,
         "axis": AXIS,
@@ -176,4 +181,17 @@ def plot(request: HttpRequest, dataset: str, name: str) -> HttpResponse:
 def compute_map(request: HttpRequest) -> HttpResponse:
     collection = Collection.objects.get_named(MapForm.read(request.POST)["collection"])
     start_map(collection)
-    return redirect(f"{reverse('web:quality')}?collection={collection.qualified_name}")
+    return _back_to(collection.qualified_name)
+
+
+@require_POST
+def confidence(request: HttpRequest) -> HttpResponse:
+    """Promise how many answers may be wrong, and let judged answers refit the confidence or not."""
+    values = ConfidenceForm.read(request.POST)
+    name = values.pop("collection")
+    change_confidence(name, **values)
+    return _back_to(name)
+
+
+def _back_to(name: str) -> HttpResponse:
+    return redirect(f"{reverse('web:quality')}?collection={name}")
