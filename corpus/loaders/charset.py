@@ -40,7 +40,14 @@ _ALPHABETS = {
     "cp1257": ("ąčęėįšųūž", "āčēģīķļņšūž", "äõöüšž"),  # Lithuanian, Latvian, Estonian
 }
 _ALPHABETS["iso8859_2"] = _ALPHABETS["cp1250"]
-_MARKS = frozenset("„“”‘’‚«»‹›–—…•·€£©®™°§±×÷²³½¼¾´¨\u00a0\u00ad\ufeff")
+# U+0307 is what is left of a Turkish İ in lower case.
+_MARKS = frozenset("„“”‘’‚«»‹›–—…•·€£©®™°§±×÷²³½¼¾´¨№\u00a0\u00ad\u0307\ufeff")
+# Russian in another code page than its own has other letters, or all of them in the other case.
+_CYRILLIC = ("koi8_r", "cp1251", "cp866", "iso8859_5")
+_RUSSIAN = frozenset("абвгдеёжзийклмнопрстуфхцчшщъыьэюя")
+_FREQUENT_RUSSIAN = frozenset("оеаинтсрвл")
+# Of the letters; these are two thirds of a Russian text, and a third or less in a wrong code page.
+_MIN_FREQUENT_SHARE = 0.5
 _LAST_ASCII = "\x7f"
 _MIN_ASCII_SHARE = 0.6
 _MAX_FOREIGN_SHARE = 0.03
@@ -168,7 +175,7 @@ def wide_encoding(content: bytes) -> str:
 
 
 def _guess_encoding(content: bytes) -> str:
-    """Return a code page: a Latin one by its letters, else by statistics; "" if none fits."""
+    """Return a code page: a Latin or Russian one by its letters, else by statistics; "" if none."""
     sample = content[:_SAMPLE_BYTES]
     ascii_letters = sum(sample.count(bytes((code,))) for code in range(0x41, 0x7B))
     beyond = sum(1 for code in sample if code > ord(_LAST_ASCII))
@@ -185,6 +192,16 @@ def _guess_encoding(content: bytes) -> str:
         best = min(misfits, key=misfits.__getitem__)
         if misfits[best] <= _MAX_FOREIGN_SHARE * beyond:
             return best
+    for name in _CYRILLIC:
+        text = sample.decode(name, errors="replace")
+        letters = [each for each in text if each > _LAST_ASCII and each not in _MARKS]
+        foreign = sum(each not in _RUSSIAN for each in map(str.lower, letters))
+        frequent = sum(each in _FREQUENT_RUSSIAN for each in letters)
+        if (
+            foreign <= _MAX_FOREIGN_SHARE * len(letters)
+            and frequent >= _MIN_FREQUENT_SHARE * len(letters) > 0
+        ):
+            return name
     from charset_normalizer import from_bytes  # noqa: PLC0415 - only for files that need it
 
     match = from_bytes(content[:_GUESS_BYTES]).best()

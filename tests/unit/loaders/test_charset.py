@@ -52,6 +52,22 @@ def test_undeclared_encodings_are_recognised(text: str, encoding: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("İyi günler. İçeri girin.", "cp1254"),
+        ("Şehrin en güzel bahçesi İstanbul'da, İzmir'de ve Iğdır'dadır.", "cp1254"),
+        *(
+            (text, encoding)
+            for text in ("Привет, как дела?", "Завтра встреча в десять часов.")
+            for encoding in ("koi8-r", "cp1251", "cp866", "iso8859-5")
+        ),
+    ],
+)
+def test_a_short_text_is_read_by_the_letters_of_its_language(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding)) == text
+
+
+@pytest.mark.parametrize(
     "head",
     [
         b'<html><head><meta charset="koi8-r">',
