@@ -1,10 +1,11 @@
 """The process that parses files: started by ``sandbox``, it forks for each file.
 
 Its parsers are imported before it waits, so a file costs a fork and no startup. Only the forked
-child sees the content of a file; it has resource limits, writes one reply and exits. A request on
-standard input is a line of JSON and the file's bytes; a reply on standard output is its length, and
-lines of JSON: an object, and where that is a document, its blocks, some hundreds a line. The parent
-decodes line by line, so that its other threads can run.
+child sees the content of a file; it has resource limits, can open no socket and start no program,
+writes one reply and exits. A request on standard input is a line of JSON and the file's bytes; a
+reply on standard output is its length, and lines of JSON: an object, and where that is a document,
+its blocks, some hundreds a line. The parent decodes line by line, so that its other threads can
+run.
 
 Django is never imported here, and the environment is empty: a compromised parser finds no
 password.
@@ -34,6 +35,7 @@ from corpus.loaders.formats import image_loader
 from corpus.loaders.formats.pdf import rendering
 from corpus.loaders.limits import LoaderLimits
 from corpus.loaders.read import read
+from corpus.loaders.syscall_filter import forbid_sockets_and_programs
 
 LENGTH_BYTES = 8
 DOCUMENT_FIELDS = ("title", "metadata", "tags", "chapter", "section", "scans")
@@ -150,6 +152,7 @@ def _run_child(
     resource.setrlimit(resource.RLIMIT_NOFILE, (_MAX_OPEN_FILES, _MAX_OPEN_FILES))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    forbid_sockets_and_programs()
     try:
         # The time is limited by file size, so that a small file that loops ends early.
         seconds = limits.base_cpu_s + limits.cpu_s_per_mib * len(content) / 2**20

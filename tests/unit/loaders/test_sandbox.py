@@ -14,6 +14,7 @@ from corpus.errors import BackendUnavailable, EmptyDocument, UnreadableFile
 from corpus.loaders import load_file, registry, sandbox
 from corpus.loaders.blocks import LoadedDocument
 from corpus.loaders.limits import LoaderLimits
+from tests.support.waiting import wait_until
 from tests.unit.loaders.sample_files import Pdf, as_bytes, docx, limits, loaded, paragraph, texts
 
 PAGE = b"<html><body><p>Hello</p></body></html>"
@@ -89,6 +90,23 @@ def test_what_takes_too_long_is_killed_and_the_next_file_is_read() -> None:
         in_child(SLOW, "a.html", limits(wall_s=1.0, base_cpu_s=30.0))
     assert time.monotonic() - began < 20
     assert texts(in_child(PAGE, "a.html")) == ["Hello"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the filter is one of Linux")
+def test_the_kernel_filters_the_calls_of_the_child(worker: sandbox.Worker) -> None:
+    html = registry.MEDIA_TYPE_OF_EXTENSION["html"]
+    slow = {**TEXT, "media_type": html, "content_bytes": len(SLOW)}
+    reading = threading.Thread(
+        target=worker.ask, args=(slow, SLOW.encode()), kwargs={"within_s": 60}
+    )
+    reading.start()
+
+    def filtered() -> bool:
+        statuses = [Path(f"/proc/{child}/status") for child in children_of(worker.pid)]
+        return any("Seccomp:\t2" in status.read_text() for status in statuses if status.exists())
+
+    wait_until(filtered, what="a child with a filter")
+    reading.join()
 
 
 def test_what_computes_too_long_for_its_size_is_killed() -> None:
