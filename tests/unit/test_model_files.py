@@ -1,5 +1,6 @@
 """Finding models and reading what their folders say."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -43,10 +44,28 @@ class TestPackagedModel:
     def test_missing_part_is_named_by_its_package(
         self, module: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        missing = {"small": PackagedModel("small-model==1.0", module, "no/such/folder")}
+        missing = {"small": PackagedModel("small-model==1.0", module, "no/such", "w", "")}
         monkeypatch.setattr("corpus.embedders.model_files.PACKAGED_MODELS", missing)
         with pytest.raises(BackendError, match=r"small-model"):
             packaged_model("small")
+
+    def test_weights_of_another_hash_are_refused(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        folder = tmp_path / "carrier_of_weights" / "model"
+        folder.mkdir(parents=True)
+        (folder.parent / "__init__.py").touch()
+        (folder / "w").write_bytes(b"weights")
+        monkeypatch.syspath_prepend(tmp_path)
+        sha256 = hashlib.sha256(b"weights").hexdigest()
+        models = {
+            name: PackagedModel("carrier==1", "carrier_of_weights", "model", "w", wanted)
+            for name, wanted in (("same", sha256), ("other", "0" * 64))
+        }
+        monkeypatch.setattr("corpus.embedders.model_files.PACKAGED_MODELS", models)
+        assert packaged_model("same") == folder
+        with pytest.raises(BackendError, match=f"sha256 {sha256}, and not 0000"):
+            packaged_model("other")
 
     def test_unknown_model_lists_the_known(self) -> None:
         with pytest.raises(BackendError, match="all-MiniLM-L6-v2"):
