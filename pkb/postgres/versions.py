@@ -1,10 +1,12 @@
 """Major versions of a Postgres cluster and of the installed programs."""
 
 import importlib.metadata
+import subprocess
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from django.conf import settings
 from django.core.management.base import CommandError
 
 from corpus.atomic_files import sync_to_disk
@@ -47,8 +49,20 @@ def cluster_version(data: Path) -> int | None:
 
 @cache
 def installed_version() -> str:
-    """Return the version of the wheel, such as 18.6.3; it starts with the Postgres version."""
-    return importlib.metadata.version(WHEEL)
+    """Return the version of the wheel, such as 18.6.3; it starts with the Postgres version.
+
+    Raises:
+        PostgresDidNotStart: ``PKB_POSTGRES_BIN`` holds no programs.
+    """
+    if not settings.PKB_POSTGRES_BIN:
+        return importlib.metadata.version(WHEEL)
+    program = settings.PKB_POSTGRES_BIN / "postgres"
+    try:
+        # "postgres (PostgreSQL) 18.4 (Debian 18.4-1)"
+        reply = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)  # noqa: S603
+        return reply.stdout.split()[2]
+    except (OSError, subprocess.CalledProcessError, IndexError) as exc:
+        raise PostgresDidNotStart(f"{program} does not tell its version: {exc}") from exc
 
 
 def installed_major() -> int:

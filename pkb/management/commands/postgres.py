@@ -62,7 +62,7 @@ class Command(BaseCommand):
                 host=host, port=port, user=SUPERUSER, dbname="postgres"
             ) as connection:
                 running = connection.info.parameter_status("server_version") or ""
-        if running and not installed_version().startswith(f"{running}."):
+        if running and not f"{installed_version()}.".startswith(f"{running}."):
             self.stdout.write(
                 f"Postgres {running} runs; {installed_version()} is installed and runs after a"
                 " restart."
