@@ -173,18 +173,16 @@ NOTHING_JUDGED = tuple(Level(answer_from, 0, 0, 0) for answer_from in LEVELS)
 
 
 def read_state(collection: Collection) -> ConfidenceState:
-    learned = LearnedConfidence.of(collection)
+    learned, level, refit = _decide(collection)
     promised = collection.max_wrong_percent
-    levels = learned.levels if learned else NOTHING_JUDGED
-    level = choose_level(levels, promised) if promised else None
     needed, wanted = None, None
     if promised and level is None:
+        levels = learned.levels if learned else NOTHING_JUDGED
         counts = [(count_needed(each, promised), each) for each in levels]
         needed, wanted = min(
             ((count, each) for count, each in counts if count is not None), default=(None, None)
         )
-    at, refit = level or wanted, _refit_in_force(collection, learned)
-    asked = learned.asked if learned else 0
+    at, asked = level or wanted, learned.asked if learned else 0
     return ConfidenceState(
         max_wrong_percent=promised,
         learns_confidence=collection.learns_confidence,
@@ -201,31 +199,34 @@ def read_state(collection: Collection) -> ConfidenceState:
     )
 
 
-def _refit_in_force(collection: Collection, learned: LearnedConfidence | None) -> Refit | None:
-    refit = learned.refit if learned and collection.learns_confidence else None
-    return refit if refit and refit.is_better else None
-
-
-def _refitted(shipped: float, refit: Refit | None) -> float:
-    """Return the confidence, by the fit in force, of one by the shipped fit."""
-    return sigmoid(refit.slope * logit(shipped) + refit.offset) if refit else shipped
-
-
 def with_learned(context: QAContext, collection: Collection) -> QAContext:
     """Return the context that answers with what the collection has learned."""
-    learned = LearnedConfidence.of(collection)
-    if learned is None:
-        return context
+    _, level, refit = _decide(collection)
     verifier = context.verifier
-    promised = collection.max_wrong_percent
-    level = choose_level(learned.levels, promised) if promised else None
-    refit = _refit_in_force(collection, learned)
     if refit is not None:
         fit = verifier.calibration.scaled(refit.slope, refit.offset)
         verifier = replace(verifier, calibration=fit)
     if level is not None:
         verifier = replace(verifier, answer_from=_refitted(level.answer_from, refit))
     return replace(context, verifier=verifier)
+
+
+def _decide(
+    collection: Collection,
+) -> tuple[LearnedConfidence | None, Level | None, Refit | None]:
+    """Return what was learned, the level that proves the promise, and the refit in force."""
+    learned = LearnedConfidence.of(collection)
+    if learned is None:
+        return None, None, None
+    promised, refit = collection.max_wrong_percent, learned.refit
+    is_in_force = refit is not None and refit.is_better and collection.learns_confidence
+    level = choose_level(learned.levels, promised) if promised else None
+    return learned, level, refit if is_in_force else None
+
+
+def _refitted(shipped: float, refit: Refit | None) -> float:
+    """Return the confidence, by the fit in force, of one by the shipped fit."""
+    return sigmoid(refit.slope * logit(shipped) + refit.offset) if refit else shipped
 
 
 def change_confidence(name: str, **values: Any) -> None:

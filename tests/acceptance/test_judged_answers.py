@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from procrastinate.contrib.django import app
 
 from corpus.models import Collection
 from evaluation.judged_answers import learn, read_judgements
@@ -87,11 +88,11 @@ def test_a_proved_promise_decides_what_is_answered(
 ) -> None:
     settings.PKB_ANSWER_FROM = 0.99
     ingest(LIGHTHOUSE)
-    levels = tuple(Level(at, 50, 40, 0 if at == LEVELS[-1] else 20) for at in LEVELS)
+    levels = tuple(Level(at, 50, 40, 20 if at < 0.5 else 0) for at in LEVELS)
     learned_of(collection, levels=levels).store(collection)
     assert ask(client).kind == Answer.Kind.UNSURE
     reply = client.patch(DIAL, {"max_wrong_percent": 20}, content_type="application/json").json()
-    assert (reply["is_promised"], reply["answer_from"], reply["coverage"]) == (True, 0.8, 0.5)
+    assert (reply["is_promised"], reply["answer_from"], reply["coverage"]) == (True, 0.5, 0.5)
     assert ask(client).kind == Answer.Kind.ANSWER
     page = client.get("/ui/quality").content.decode()
     assert "The judged answers prove that at most 20 %" in page
@@ -133,3 +134,12 @@ def test_only_owners_change_the_promise(ida: Tenant, otto: Tenant) -> None:
     assert call(otto.key, "patch", path, max_wrong_percent=20).status_code == 403
     assert call(ida.key, "patch", path, max_wrong_percent=51).status_code == 400
     assert call(ida.key, "patch", path, max_wrong_percent=20).json()["max_wrong_percent"] == 20
+
+
+@pytest.mark.usefixtures("login_required")
+def test_workers_count_what_users_judged_every_night(ida: Tenant) -> None:
+    task = app.tasks["evaluation.learn"]
+    assert task in {each.task for each in app.periodic_registry.periodic_tasks.values()}
+    task(timestamp=0)
+    collection = Collection.objects.get(name="secret")
+    assert collection.learned_confidence["judged"] == 1
