@@ -22,6 +22,7 @@ from pydantic import (
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from corpus.sources.source_settings import SourceSettings, read_sources
+from pkb.own_backends import read_own_backends
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DOTENV = BASE_DIR / ".env"
@@ -159,6 +160,8 @@ class Env(ServerEnv):
     """model of new collections: included, `openai/...` or sentence-transformers"""
     EMBEDDING_DIM: int | None = Field(default=None, ge=1, le=4_000)
     """expected dimension of EMBEDDING_MODEL; shortens vectors of `openai/...`"""
+    PKB_BACKENDS: Path | None = None
+    """file of embedders, rerankers, readers and answerers of your own; see docs/guides/extend.md"""
     PKB_EMBEDDING_MODELS: str = ""
     """further models that collections may use, also `openai/...`, comma-separated"""
     PKB_EMBEDDING_API_BASE: str = Field(default="https://api.openai.com/v1", pattern=r"^https?://")
@@ -350,6 +353,12 @@ class Env(ServerEnv):
     @classmethod
     def _validate_folders(cls, value: str) -> str:
         parse_watched_folders(value)
+        return value
+
+    @field_validator("PKB_BACKENDS")
+    @classmethod
+    def _validate_backends(cls, value: Path | None) -> Path | None:
+        read_own_backends(value)
         return value
 
     @field_validator("PKB_SOURCES")

@@ -17,6 +17,7 @@ from pkb.model_catalogue import (
     rerankers,
     token_embedders,
 )
+from pkb.own_backends import read_own_backends
 
 # Read once, when the process starts: a trial cannot change them.
 _FIXED = frozenset({*ServerEnv.model_fields, "PKB_HNSW_EF_SEARCH"})
@@ -30,6 +31,7 @@ def product_settings(env: Env, data_dir: Path) -> dict[str, Any]:
     """
     model_dir = env.PKB_MODEL_DIR or data_dir / "models"
     programs_dir = data_dir / "programs"
+    own = read_own_backends(env.PKB_BACKENDS)
     return {
         **{name: value for name, value in env if name.startswith("PKB_")},
         "PKB_CHUNK_SIZE": env.CHUNK_SIZE,
@@ -44,17 +46,17 @@ def product_settings(env: Env, data_dir: Path) -> dict[str, Any]:
         "PKB_FUSION_ALPHA": env.FUSION_ALPHA,
         "PKB_RERANKER_MODEL": env.RERANKER_MODEL,
         "PKB_EMBEDDING_DIM": env.EMBEDDING_DIM,
-        "PKB_EMBEDDERS": embedders(env, cache_dir=model_dir),
+        "PKB_EMBEDDERS": embedders(env, cache_dir=model_dir) | own.specs("embedders"),
         "PKB_EMBEDDING_MODEL": env.embedding_model_name,
         "PKB_EMBEDDING_MODELS": split_names(env.PKB_EMBEDDING_MODELS),
-        "PKB_RERANKERS": rerankers(env),
+        "PKB_RERANKERS": rerankers(env) | own.specs("rerankers"),
         "PKB_TOKEN_EMBEDDERS": token_embedders(env),
         # Judges whether one sentence supports another; its thresholds are valid only for this one.
         "PKB_JUDGE_MODEL": CROSS_ENCODER,
-        "PKB_READERS": readers(env, cache_dir=model_dir),
+        "PKB_READERS": readers(env, cache_dir=model_dir) | own.specs("readers"),
         "PKB_READER_MODEL": env.PKB_READER,
         "PKB_PROGRAMS_DIR": programs_dir,
-        "PKB_ANSWERERS": answerers(env, programs_dir=programs_dir),
+        "PKB_ANSWERERS": answerers(env, programs_dir=programs_dir) | own.specs("answerers"),
         # File with the address of the last `serve`, for other processes.
         "PKB_SERVED_AT": data_dir / "served-at",
         "PKB_EVALUATIONS_DIR": data_dir / "evaluations",

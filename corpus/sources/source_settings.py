@@ -20,7 +20,8 @@ from pydantic import (
 from corpus.errors import SourceUnavailable
 from corpus.sources.source import Source
 
-# The module of each kind, with its ``Settings``; imported if one is configured.
+# The module of each kind, with its ``Settings``; imported if one is configured. Other kinds
+# are names of such modules.
 KINDS = {
     "imap": "corpus.sources.mail.imap",
     "maildir": "corpus.sources.mail.maildir",
@@ -127,13 +128,16 @@ def read_sources(path: Path, *, environment: Mapping[str, str | None]) -> list[S
 
 
 def _read_one(entry: dict[str, Any], environment: Mapping[str, str | None]) -> SourceSettings:
-    name, kind = entry.get("name", "a source"), entry.get("kind")
-    if kind not in KINDS:
-        raise ValueError(f"{name}: the kind is one of {', '.join(sorted(KINDS))}")
+    name, kind = entry.get("name", "a source"), str(entry.get("kind"))
+    try:
+        settings = import_module(KINDS.get(kind, kind)).Settings
+    except (ImportError, AttributeError, ValueError) as exc:
+        known = ", ".join(sorted(KINDS))
+        raise ValueError(f"{name}: the kind is one of {known}, or your module: {exc}") from exc
     if "secret" in entry:
         raise ValueError(f"{name}: a secret is named by secret_env or secret_file, never written")
     try:
-        source: SourceSettings = import_module(KINDS[kind]).Settings(**entry)
+        source: SourceSettings = settings(**entry)
     except ValidationError as exc:
         errors = exc.errors(include_input=False, include_url=False)
         problems = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in errors)
