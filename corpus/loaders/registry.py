@@ -114,7 +114,7 @@ FORMATS: dict[str, Format] = {
     TIFF: Format("image", "TIFF image", ("tif", "tiff"), is_prose=True),
     WEBP: Format("image", "WebP image", ("webp",), is_prose=True),
     BMP: Format("image", "BMP image", ("bmp",), is_prose=True),
-    CODE: Format("plain", "source code", tuple(_CODE_EXTENSIONS.split()), in_process=True),
+    CODE: Format("code", "source code", tuple(_CODE_EXTENSIONS.split()), in_process=True),
 }
 
 MEDIA_TYPE_OF_EXTENSION: dict[str, str] = {

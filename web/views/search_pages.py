@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.models import Collection, Tag
 from qa.context import build_context
+from qa.grounding.support.words import FUNCTION_WORDS, stem
 from qa.search_passages import FoundPassages, search_passages
 from qa.types import Query
 from web.answer_presenter import PLAIN, read_media_types, render_block
@@ -74,26 +75,13 @@ def _search(fields: dict[str, Any], *, rerank: bool) -> FoundPassages:
 
 
 _WORD = re.compile(r"\w+")
-# Words that are not searched for.
-_COMMON = frozenset(
-    "a an and are as at be by can do does for from had has have how i in is it its of on or our"
-    " that the their there these they this to was we were what when where which who whom why will"
-    " with you your".split()
-)
-_ENDINGS = re.compile(r"(?:ing|ies|es|ed|ly|s|y)$")
-_MIN_STEM_CHARS = 3
 
 
 def find_terms(text: str, query: str) -> list[tuple[int, int]]:
-    """Return where words of the query stand in the text."""
-    stems = {_stem(word) for word in _WORD.findall(query) if word.lower() not in _COMMON}
-    return [match.span() for match in _WORD.finditer(text) if _stem(match.group()) in stems]
-
-
-def _stem(word: str) -> str:
-    lowered = word.lower()
-    cut = _ENDINGS.sub("", lowered)
-    return cut if len(cut) >= _MIN_STEM_CHARS else lowered
+    """Return where words of the query stand in the text, in any form."""
+    words = {word.lower() for word in _WORD.findall(query)}
+    stems = set(map(stem, words - FUNCTION_WORDS))
+    return [match.span() for match in _WORD.finditer(text) if stem(match[0].lower()) in stems]
 
 
 @endpoint(GET=Endpoint(cost=Cost.SEARCH))
