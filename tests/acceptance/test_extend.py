@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from corpus.jobs.run import run_job_slice
-from corpus.models import Collection, Document, Job
-from corpus.sources.source_settings import read_sources
+from corpus.models import Collection
 from pkb.env import read_env
 from pkb.own_backends import read_own_backends
 from pkb.product_settings import product_settings
@@ -19,15 +17,12 @@ from tests.support.documents import BAKERY, LIGHTHOUSE
 
 PAGE = Path(__file__).parents[2] / "docs/guides/extend.md"
 CODE = re.findall(r"```(\w+)\n(.*?)```", PAGE.read_text(), re.S)
-(BACKENDS, SOURCES), (CLASSES, NOTES) = (
-    [text for language, text in CODE if language == wanted] for wanted in ("yaml", "python")
-)
+BACKENDS, CLASSES = (dict(CODE)[language] for language in ("yaml", "python"))
 
 
 @pytest.fixture
 def backends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "acme_pkb.py").write_text(CLASSES)
-    (tmp_path / "acme_pkb_notes.py").write_text(NOTES)
     monkeypatch.syspath_prepend(tmp_path)
     path = tmp_path / "backends.yaml"
     path.write_text(BACKENDS)
@@ -62,19 +57,6 @@ def test_own_reader_marks_what_answers(settings: Any) -> None:
     (found, none) = get_reader().read("When?", ["It opened in 1874.", "It opened late."])
     assert (found.start, found.end) == (13, 17)
     assert none.score < found.score
-
-
-@pytest.mark.usefixtures("backends")
-def test_own_source_is_synced(api: Api, settings: Any, tmp_path: Path) -> None:
-    folder = tmp_path / "notes"
-    folder.mkdir()
-    (folder / "lighthouse.txt").write_text(LIGHTHOUSE)
-    path = tmp_path / "sources.yaml"
-    path.write_text(SOURCES.replace("/srv/notes", str(folder)))
-    settings.PKB_SOURCES = read_sources(path, environment={})
-    assert api.post("/sources/notes/sync").status_code == 202
-    assert run_job_slice(Job.objects.get().pk)
-    assert Document.objects.get().title == "lighthouse"
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,7 @@
 
 import json
 import re
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -23,10 +21,8 @@ def test_the_documented_source_is_mirrored(
     settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (shown,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
-    module = ModuleType("journal_source")
-    monkeypatch.setitem(sys.modules, module.__name__, module)
-    exec(shown, module.__dict__)  # noqa: S102  (our own page)
-    monkeypatch.setitem(source_settings.KINDS, "journal", module.__name__)
+    (tmp_path / "journal.py").write_text(shown)
+    monkeypatch.syspath_prepend(tmp_path)
     journal, file = tmp_path / "journal.jsonl", tmp_path / "sources.yaml"
     file.write_text(f"- {{name: diary, kind: journal, path: {journal}}}")
     settings.PKB_SOURCES = source_settings.read_sources(file, environment={})
