@@ -185,6 +185,7 @@ def _new_answer(
         closest=[_span_to_json(close) for close in answer.closest if not close.passage.is_selected],
         disagreement=[_span_to_json(other) for other in answer.disagreement],
         unanswered=list(answer.unanswered),
+        not_about=list(answer.not_about),
     )
 
 

@@ -18,7 +18,7 @@ from corpus.postgres.snapshot import read_in_snapshot
 from corpus.roots.shown_paths import shown_uri
 from qa import models
 from qa.answer_question import draft_to_json
-from qa.notices import notice_of
+from qa.notices import not_about_notice, notice_of
 from qa.search.display import add_quote_pages, find_page_range, read_slices
 from qa.search.hybrid import passage_of
 from qa.types import Answer, AnsweredQuestion, Citation, ClosePassage, PageRange, Passage
@@ -131,6 +131,7 @@ class AnswerRecord:
     closest: Sequence[QuoteRecord]
     disagreement: Sequence[QuoteRecord]
     unanswered: Sequence[str]
+    not_about: Sequence[str]
     steps: Sequence[Mapping[str, Any]]
     draft: Mapping[str, Any] | None
     created_at: datetime | None = None
@@ -152,7 +153,9 @@ class AnswerRecord:
 
     @property
     def notice(self) -> str | None:
-        """Return the message that stands in place of an answer, if there are no passages."""
+        """Return the message in place of an answer, if there are no passages, or beside one."""
+        if self.not_about:
+            return not_about_notice(self.not_about, [quote.name for quote in self.citations])
         return notice_of(self.intent) if self.kind == "abstained" else None
 
 
@@ -182,6 +185,7 @@ def _record_of(answer: Answer | models.Answer, **fields: Any) -> AnswerRecord:
         answerer=answer.answerer,
         fallback=answer.fallback or None,
         unanswered=answer.unanswered,
+        not_about=answer.not_about,
         **fields,
     )
 
@@ -461,6 +465,7 @@ class AnswerShown(serializers.Serializer[Any]):
     disagreement = serializers.SerializerMethodField()
     notice = serializers.CharField(allow_null=True)
     unanswered = serializers.ListField(child=serializers.CharField())
+    not_about = serializers.ListField(child=serializers.CharField())
     debug = serializers.SerializerMethodField()
 
     @extend_schema_field(ClosestShown(many=True, allow_null=True))

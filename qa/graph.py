@@ -26,6 +26,7 @@ from qa.context import EXTRACTIVE, QAContext
 from qa.graph_state import AnsweredPart, QAInput, QAState
 from qa.grounding.outline import Section, summarize_outline
 from qa.grounding.parts import join_answers
+from qa.grounding.subjects import find_other_subjects
 from qa.intent import Intent, IntentKind, classify, is_greeting
 from qa.language_model import draft_and_verify, expand_question, rewrite_question
 from qa.readers import read_passages
@@ -119,7 +120,13 @@ def cite(state: QAState, runtime: Runtime[QAContext]) -> Update:
         if verified is None:
             verified = context.verifier.abstain(query.text, passages, first=drafted.cited)
     fallback = draft.note if draft.is_fallback else ""
-    verified = replace(verified, fallback=fallback, statements=drafted.statements)
+    quoted = [citation.passage for citation in verified.citations]
+    verified = replace(
+        verified,
+        fallback=fallback,
+        statements=drafted.statements,
+        not_about=find_other_subjects(query.text, quoted, state["candidates"]),
+    )
     return {"answer": _signed(verified, state, answerer=draft.answerer)}
 
 

@@ -13,7 +13,8 @@ _ANSWERS = {
     "an erased answer has words": """
         SELECT id, collection_id FROM qa_answer
          WHERE kind = 'erased' AND (fallback <> '' OR draft IS NOT NULL OR steps <> '[]'
-            OR closest <> '[]' OR disagreement <> '[]' OR unanswered <> '[]')""",
+            OR closest <> '[]' OR disagreement <> '[]' OR unanswered <> '[]'
+            OR not_about <> '[]')""",
     "an answer cites a document that is gone and is not erased": """
         SELECT a.id, a.collection_id FROM qa_answer a WHERE a.kind <> 'erased' AND EXISTS (
             SELECT FROM qa_citation c

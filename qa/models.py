@@ -85,6 +85,12 @@ class Answer(OwnedModel):
     unanswered = models.JSONField(
         default=list, blank=True, help_text="parts of the question that have no answer"
     )
+    not_about = models.JSONField(
+        default=list,
+        blank=True,
+        db_default=[],
+        help_text="names in the question that no quoted document is about",
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False, db_index=True)
 
     objects = AnswerQuerySet.as_manager()
@@ -118,6 +124,7 @@ ERASED_ANSWER: dict[str, Any] = {
     "closest": [],
     "disagreement": [],
     "unanswered": [],
+    "not_about": [],
 }
 
 

@@ -1,5 +1,7 @@
 """Messages beside an answer or in place of one, the same in all interfaces."""
 
+from collections.abc import Iterable
+
 from qa.intent import IntentKind
 
 NOTHING_NEAR = "No answer found in your documents."
@@ -27,6 +29,17 @@ def notice_of(intent: str) -> str:
         intent: Of the answer; empty for answers stored before intents were recorded.
     """
     return _NOTICES.get(IntentKind(intent), NOTHING_NEAR) if intent else NOTHING_NEAR
+
+
+def not_about_notice(names: Iterable[str], documents: Iterable[str]) -> str:
+    """Return the message beside an answer about something else than the question names.
+
+    Args:
+        names: Those that the quoted documents are not about.
+        documents: The names of the quoted documents.
+    """
+    sources = " and ".join(f"“{name}”" for name in dict.fromkeys(documents))
+    return f"Not about {' or '.join(names)}: this is from {sources}."
 
 
 def is_notice(reply: str) -> bool:

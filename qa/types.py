@@ -332,6 +332,7 @@ class Answer:
             claimed of them.
         is_unsure: Whether the closest passage is worth showing.
         unanswered: Parts of the question without an answer.
+        not_about: Names in the question that no quoted document is about.
         disagreement: Passages of other documents with another value, newest first.
         answerer: Name of the answerer.
         fallback: Why another answerer replaced the requested one, or empty.
@@ -348,6 +349,7 @@ class Answer:
     is_unsure: bool = False
     disagreement: tuple[ClosePassage, ...] = ()
     unanswered: tuple[str, ...] = ()
+    not_about: tuple[str, ...] = ()
     answerer: str = ""
     fallback: str = ""
     statements: tuple[VerifiedStatement, ...] = ()

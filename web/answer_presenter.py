@@ -113,7 +113,7 @@ class Turn:
     @property
     def is_reply(self) -> bool:
         """Return whether the notice replies to a text that is no question."""
-        return self.answer.notice not in (None, NOTHING_NEAR)
+        return self.answer.abstained and self.answer.notice not in (None, NOTHING_NEAR)
 
     @property
     def is_written(self) -> bool:

@@ -25,7 +25,7 @@ def answer_as_markdown(turn: Turn, *, first: int = 1) -> str:
         for number, source in enumerate(turn.sources, start=first):
             start, end = end, max(source.quote.answer_end, end)
             text += f"{turn.answer.text[start:end]}[^{number}]"
-        parts.append(text + turn.answer.text[end:])
+        parts += [text + turn.answer.text[end:], turn.answer.notice or ""]
     else:
         parts.append(turn.instead)
     parts += [f"{UNANSWERED} {part}" for part in turn.answer.unanswered]

@@ -89,7 +89,8 @@ class Answer:
     Attributes:
         kind: ``answer``, ``unsure`` (see ``closest`` for passages) or ``abstained``.
         text: Empty unless ``kind`` is ``answer``.
-        notice: Message for the user if there is no answer.
+        notice: Message for the user if there is no answer, or if it is about something else than
+            the question names.
         session_id: The conversation; pass it with a follow-up question.
     """
 

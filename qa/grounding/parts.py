@@ -74,6 +74,7 @@ def join_answers(question: str, answers: Sequence[Answer]) -> Answer:
         closest=tuple(closest),
         disagreement=_join_disagreement(answered),
         unanswered=tuple(answer.question for answer in answers if answer.abstained),
+        not_about=tuple(dict.fromkeys(name for each in answered for name in each.not_about)),
     )
 
 

@@ -64,6 +64,19 @@ def test_both_halves_of_a_question_are_answered_from_their_own_passages(api: Api
         assert said == citation["quote"]
 
 
+def test_an_answer_about_something_else_than_is_named_says_so(api: Api) -> None:
+    api.ingest("Staff may take three days off when they move house.", title="Time off")
+    question = "How many days off do staff get when they move house?"
+    answer = api.answer(question.replace("staff", "staff at Torvik"))
+    assert "three days" in answer["answer"]
+    assert answer["not_about"] == ["Torvik"]
+    assert answer["notice"] == "Not about Torvik: this is from “Time off”."
+    again = api.get(f"/answers/{answer['id']}").json()
+    assert (again["not_about"], again["notice"]) == (answer["not_about"], answer["notice"])
+    without_name = api.answer(question)
+    assert (without_name["not_about"], without_name["notice"]) == ([], None)
+
+
 def test_the_half_that_has_no_answer_is_named(api: Api) -> None:
     api.ingest(LIGHTHOUSE, title="Bavoke")
     second = "What is the boiling point of tungsten?"

@@ -87,6 +87,12 @@ def test_ask_prints_what_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None
     assert ", 2019)\n" in dated
 
 
+def test_ask_prints_that_another_subject_is_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = told(monkeypatch, replace(SHORT_ANSWER, not_about=("Torvik",)))
+    assert "\nNot about Torvik: this is from “Coast”.\n" in out
+    assert "Not about" not in told(monkeypatch, SHORT_ANSWER)
+
+
 def test_ask_says_why_another_answerer_stood_in(monkeypatch: pytest.MonkeyPatch) -> None:
     reason = "m failed, extractive answered: no reply in 60 s"
     assert reason in told(monkeypatch, replace(SHORT_ANSWER, fallback=reason))

@@ -218,6 +218,7 @@ def test_only_what_a_language_model_wrote_is_called_supported(api: Api, keep: Ke
     written = replace(
         SHORT_ANSWER, answerer="openai/m", text=text, citations=(said,), short=None,
         disagreement=(close(LAST_SENTENCE),), unanswered=("And when?",),
+        not_about=("Torvik",),
     )  # fmt: skip
     url = keep(written)
     turn = api.page(f"{url}/turn")
@@ -226,8 +227,11 @@ def test_only_what_a_language_model_wrote_is_called_supported(api: Api, keep: Ke
     assert "Your documents disagree:" in turn
     assert "A second keeper writes the weather" in turn
     assert "Not answered by your documents:</strong> And when?" in turn
+    notice = "Not about Torvik: this is from “Bavoke”."
+    assert f'<p class="record">{notice}</p>' in turn
+    assert 'data-rate="up"' in turn
     copied = api.page(f"{url}/markdown")
-    assert "**Quill** built it in 1874.[^1]" in copied
+    assert f"**Quill** built it in 1874.[^1]\n\n{notice}" in copied
     assert (
         f'Your documents disagree:\n\n- Bavoke, https://coast.example/bavoke: "{LAST_SENTENCE}"'
         in (copied)

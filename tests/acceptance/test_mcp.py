@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -27,6 +28,7 @@ from tests.support.documents import (
     LIGHTHOUSE,
     LIGHTHOUSE_QUESTION,
     OTHERWISE_ANSWER,
+    SHORT_ANSWER,
     UNSURE_ANSWER,
     answered,
 )
@@ -125,6 +127,11 @@ def test_an_answer_is_told_with_what_says_otherwise(monkeypatch: pytest.MonkeyPa
     lead = "Your documents disagree (the answer is of 2024-05-01):"
     assert dated == f'{lead}\n[1] "{LAST_SENTENCE}" {WHERE.replace(", ", ", 2019, ")}'
     assert [each["quote"] for each in answer["disagreement"]] == [LAST_SENTENCE]
+
+
+def test_an_answer_about_another_subject_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    words, *_ = told(monkeypatch, replace(SHORT_ANSWER, not_about=("Torvik",)))
+    assert words == "Not about Torvik: this is from “Coast”."
 
 
 def test_an_unsure_answer_names_the_most_relevant_passages(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,6 +79,12 @@ def test_what_is_not_answered_of_a_question_is_said_behind_the_answer() -> None:
     assert content == f"{SHORT_ANSWER.text} [1]\n\nNot answered by your documents: And when?"
 
 
+def test_a_name_that_the_quotes_are_not_about_is_said_behind_the_answer() -> None:
+    pieces = annotate(record_of(replace(SHORT_ANSWER, not_about=("Torvik",))))
+    content = "".join(piece.text for piece in pieces)
+    assert content == f"{SHORT_ANSWER.text} [1]\n\nNot about Torvik: this is from “Coast”."
+
+
 def test_an_unsure_reply_quotes_the_closest_passages() -> None:
     message = message_of(UNSURE_ANSWER)
     content = message["content"]

@@ -169,7 +169,8 @@ def answer(question: Words, collection: CollectionArgument = DEFAULT_COLLECTION)
     )
     record = new_answer_record(answered)
     body = json.dumps(AnswerShown(record).data, ensure_ascii=False, default=str)
-    texts = [f"{UNANSWERED} {part}" for part in record.unanswered]
+    texts = [record.notice] if record.notice and not record.abstained else []
+    texts += [f"{UNANSWERED} {part}" for part in record.unanswered]
     if record.kind == "unsure":
         texts.append(_format_quotes(UNSURE, record.closest))
     if record.disagreement:

@@ -182,11 +182,11 @@ def annotate(answer: AnswerRecord) -> list[ReplyPart]:
     quoted, if there are any.
     """
     # OpenAI's format has no abstention: it is put in words, which the history recognizes.
-    if answer.notice is not None:
-        return [ReplyPart(answer.notice)]
     if answer.kind == "unsure":
         return list(_list_quotes(UNSURE, answer.closest, is_whole=True))
     parts = list(_mark_citations(answer))
+    if answer.notice is not None:
+        parts.append(ReplyPart(f"\n\n{answer.notice}" if parts else answer.notice))
     parts += [ReplyPart(f"\n\n{UNANSWERED} {part}") for part in answer.unanswered]
     if answer.disagreement:
         lead = describe_disagreement(citation.document_date or "" for citation in answer.citations)

@@ -51,9 +51,10 @@ def find_unknown_names(claim: Sequence[Word], source: Sequence[Word]) -> list[Wo
     """
     known = {word.stem for word in source} | {text for _, text in _join(source)}
     known |= {text for _, text in _shorten(source)}
-    spelled = {
-        at for places, text in (*_join(claim), *_shorten(claim)) if text in known for at in places
-    }
+    # "At" is not short for Alan Turing.
+    initials = known - {word.stem for word in source if not word.is_name}
+    spelled = {at for places, text in _join(claim) if text in known for at in places}
+    spelled |= {at for places, text in _shorten(claim) if text in initials for at in places}
     return [
         word
         for at, word in enumerate(claim)

@@ -82,6 +82,8 @@ def _format_answer(shown: AnswerJson) -> Iterator[str]:
             yield _format_source(number, citation)
         else:
             yield from _format_quote(number, citation, f", {citation['support']}")
+    if shown["notice"]:
+        yield f"\n{shown['notice']}"
     for part in shown["unanswered"]:
         yield f"\n{UNANSWERED} {part}"
     if shown["disagreement"]:
