@@ -51,10 +51,16 @@ _MAX_LABELS = 6
 
 @dataclass(frozen=True, slots=True)
 class LinkedBlock:
-    """A block, and the share of its letters in links, which is high for menus."""
+    """A block with its links, of which menus consist.
+
+    Attributes:
+        link_share: Share of its letters in links, in [0, 1].
+        inner_count: Links to places of the same page, of which a table of contents has many.
+    """
 
     block: Block
     link_share: float
+    inner_count: int
 
 
 def parse_html(text: str) -> "HtmlElement | None":
@@ -99,6 +105,7 @@ class _Walk:
         self.pieces: list[LinkedBlock] = []
         self._inline: list[str] = []
         self._linked_chars = 0
+        self._inner_count = 0
         self._in_link = 0
         self._labels: tuple[str, ...] = ()
         self._mark = ""
@@ -108,14 +115,16 @@ class _Walk:
         blocks = _whole_blocks(element)
         if blocks is not None:
             self.end_block()
-            linked = sum(len(inline_text(link)) for link in element.iter("a"))
+            links = element.xpath(".//a[@href]")
+            linked = sum(len(inline_text(link)) for link in links)
             chars = sum(len(block.text) for block in blocks)
             share = min(linked / chars, 1.0) if chars else 0.0
             self._mark = ""
             for block in blocks:
                 if block.text.strip():
                     labeled = replace(block, labels=(*self._labels, *block.labels))
-                    self.pieces.append(LinkedBlock(labeled, share))
+                    inner_count = sum(map(_is_inner, links))
+                    self.pieces.append(LinkedBlock(labeled, share, inner_count))
         elif tag in _LISTS:
             self._rich_list(element)
         elif tag == "dl":
@@ -128,9 +137,11 @@ class _Walk:
         elif tag == "math":
             self._inline.append(_math_source(element))
         else:
-            self._in_link += tag == "a"
+            is_link = tag == "a" and element.get("href") is not None  # else it is an anchor
+            self._in_link += is_link
+            self._inner_count += is_link and _is_inner(element)
             self._children(element)
-            self._in_link -= tag == "a"
+            self._in_link -= is_link
 
     def _inside(self, element: "HtmlElement", label: str = "") -> None:
         """Add the blocks inside an element, under one more label if it has one."""
@@ -204,9 +215,15 @@ class _Walk:
         if text:
             block = Block(self._mark + text, labels=self._labels)
             self._mark = ""
-            self.pieces.append(LinkedBlock(block, min(self._linked_chars / len(text), 1.0)))
+            share = min(self._linked_chars / len(text), 1.0)
+            self.pieces.append(LinkedBlock(block, share, self._inner_count))
         self._inline.clear()
-        self._linked_chars = 0
+        self._linked_chars = self._inner_count = 0
+
+
+def _is_inner(link: "HtmlElement") -> bool:
+    """Return whether a link leads to a place of its own page."""
+    return str(link.get("href", "")).startswith("#")
 
 
 def inline_text(element: "HtmlElement") -> str:

@@ -33,10 +33,14 @@ _KEYS = {name: key for key, names in _META_NAMES.items() for name in names.split
 _NOT_LETTERS = re.compile(r"\W+")
 # Elements that pages use for secondary content.
 _BESIDE = ("nav", "aside", "footer")
+# Elements that are never content: menus, and notes about the site.
+_FRAMES = "//nav | //*[@role='navigation' or @role='contentinfo']"
 # A block of this length is prose; a shorter one may be a label or a button.
 _LONG_CHARS = 60
 # A block with at least this share of letters in links is navigation.
 _MAX_LINK_SHARE = 0.5
+# A block of at least so many links to places of its page is a table of contents.
+_MIN_CONTENTS = 3
 # A page with links in its text only has no menus to drop.
 _MIN_MENU_SHARE = 0.1
 # Blocks above the first marked one in which the page's heading may be.
@@ -74,22 +78,35 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         if link.get("rel") == "canonical" and link.get("href"):
             metadata["url"] = link.get("href")
     titles = [inline_text(title) for title in root.iter("title")]
+    everything = html_pieces(root)
+    has_menus = _has_menus(root, everything)
+    frames = root.xpath(_FRAMES)
+    for frame in frames:
+        frame.drop_tree()
+    pieces = (html_pieces(root) if frames else everything) or everything
     return LoadedDocument(
-        blocks=tuple(_main_blocks(root, html_pieces(root))),
+        blocks=tuple(_main_blocks(root, pieces, has_menus=has_menus)),
         title=titles[0] if titles else "",
         tags=tuple(keywords),
         metadata=metadata,
     )
 
 
-def _main_blocks(root: "HtmlElement", pieces: list[LinkedBlock]) -> list[Block]:
-    """Return the content blocks of a page, or all blocks if that is unclear."""
+def _has_menus(root: "HtmlElement", pieces: list[LinkedBlock]) -> bool:
+    linked = sum(len(p.block.text) for p in pieces if p.link_share > _MAX_LINK_SHARE)
+    chars = sum(len(piece.block.text) for piece in pieces)
+    return next(root.iter(*_BESIDE), None) is not None or linked > chars * _MIN_MENU_SHARE
+
+
+def _main_blocks(root: "HtmlElement", pieces: list[LinkedBlock], *, has_menus: bool) -> list[Block]:
+    """Return the content blocks of a page, or all blocks if that is unclear.
+
+    Tables of contents are left out: the page has the headings themselves.
+    """
     import trafilatura  # noqa: PLC0415 - slow to import
 
+    pieces = [piece for piece in pieces if not _is_contents(piece)] or pieces
     everything = [piece.block for piece in pieces]
-    chars = sum(len(block.text) for block in everything)
-    linked = sum(len(p.block.text) for p in pieces if p.link_share > _MAX_LINK_SHARE)
-    has_menus = next(root.iter(*_BESIDE), None) is not None or linked > chars * _MIN_MENU_SHARE
     if not has_menus:
         return everything
     main = ""
@@ -113,9 +130,12 @@ def _main_blocks(root: "HtmlElement", pieces: list[LinkedBlock]) -> list[Block]:
     while last + 1 < len(marked) and marked[last + 1]:
         last += 1
     content = _lead(pieces[:first]) + [
-        everything[at] for at in range(first, last + 1) if marked[at] or _is_content(pieces[at])
+        everything[at]
+        for at in range(first, last + 1)
+        if marked[at] or pieces[at].link_share <= _MAX_LINK_SHARE
     ]
-    share = sum(len(block.text) for block in content) / max(chars - linked, 1)
+    unlinked = sum(len(p.block.text) for p in pieces if p.link_share <= _MAX_LINK_SHARE)
+    share = sum(len(block.text) for block in content) / max(unlinked, 1)
     return content if share >= _MIN_MAIN_SHARE else everything
 
 
@@ -123,12 +143,8 @@ def _letters(text: str) -> str:
     return _NOT_LETTERS.sub("", text).lower()
 
 
-def _is_content(piece: LinkedBlock) -> bool:
-    if piece.link_share > _MAX_LINK_SHARE:
-        return False
-    block = piece.block
-    is_named = block.heading_level is not None or bool(block.labels)
-    return is_named or len(block.text) >= _LONG_CHARS or "\n" in block.text
+def _is_contents(piece: LinkedBlock) -> bool:
+    return piece.inner_count >= _MIN_CONTENTS and piece.link_share > _MAX_LINK_SHARE
 
 
 def _lead(before: list[LinkedBlock]) -> list[Block]:
@@ -138,7 +154,7 @@ def _lead(before: list[LinkedBlock]) -> list[Block]:
         level = near[at].block.heading_level
         if level is None or level > _MAX_LEAD_LEVEL or near[at].link_share > _MAX_LINK_SHARE:
             continue
-        below = (one for one in near[at + 1 :] if _is_content(one))
+        below = (one for one in near[at + 1 :] if one.link_share <= _MAX_LINK_SHARE)
         long = [one.block for one in below if len(one.block.text) >= _LONG_CHARS]
         return [near[at].block, *long]
     return []

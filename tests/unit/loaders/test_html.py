@@ -2,7 +2,7 @@ import pytest
 
 from corpus.errors import EmptyDocument, UnreadableFile
 from corpus.loaders.blocks import Block
-from corpus.loaders.formats.html_blocks import html_blocks
+from corpus.loaders.formats.html_blocks import html_blocks, html_pieces, parse_html
 from tests.unit.loaders.sample_files import headings, loaded, texts
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -186,6 +186,36 @@ def test_tables_and_listings_between_paragraphs_are_kept() -> None:
     )
     assert any(text.startswith("| a | b |") for text in texts(document))
     assert any("code here" in text for text in texts(document))
+
+
+def test_short_steps_between_paragraphs_are_kept() -> None:
+    steps = "<ol><li><p>Generate the key:</p><pre>certtool -p</pre></li></ol>"
+    document = loaded(page(f"<h1>T</h1><p>{PROSE * 3}</p>{steps}<p>{PROSE * 4}</p>"), "a.html")
+    assert "1. Generate the key:" in texts(document)
+
+
+def test_elements_with_the_role_of_menus_are_left_out() -> None:
+    menu = "<div role='navigation'><h3>Next topic</h3><p><a href='/a'>Ducks</a></p></div>"
+    footer = "<div role='contentinfo'>Made by us.</div>"
+    paragraphs = "".join(f"<p>{number} {PROSE * 3}</p>" for number in range(9))
+    source = f"<html><body>{menu}<h1>Mallards</h1>{paragraphs}{menu}{footer}</body></html>"
+    document = loaded(source, "a.html")
+    assert headings(document) == [(1, "Mallards")]
+    assert len(texts(document)) == 10
+
+
+def test_a_table_of_contents_is_left_out_and_its_headings_stay() -> None:
+    items = "".join(f"<li><a href='#{name}'>{name}</a>" for name in ("Food", "Range", "Calls"))
+    sections = "".join(f"<h2>{name}</h2><p>They vary.</p>" for name in ("Food", "Range", "Calls"))
+    document = loaded(f"<html><body><ul>{items}</ul>{sections}</body></html>", "a.html")
+    assert texts(document) == ["Food", "They vary.", "Range", "They vary.", "Calls", "They vary."]
+
+
+def test_anchors_without_an_address_are_no_links() -> None:
+    source = "<h2><a name='food'>Food</a></h2><p><a id='x'>Seeds and worms.</a></p>"
+    root = parse_html(source)
+    assert root is not None
+    assert [piece.link_share for piece in html_pieces(root)] == [0.0, 0.0]
 
 
 def test_a_page_without_menus_is_kept_whole() -> None:
