@@ -5,7 +5,7 @@ from pathlib import PurePath
 
 from corpus.loaders.blocks import Block, LoadedDocument
 from corpus.loaders.charset import decode
-from corpus.loaders.formats.plain_text import normalize_newlines, paragraphs
+from corpus.loaders.formats.plain_text import paragraphs
 
 # A class, function or the like, by the keyword that most languages have for it.
 _DEFINITION = re.compile(
@@ -29,7 +29,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
     """
     blocks: list[Block] = []
     open_ones: list[tuple[int, str]] = []
-    for paragraph in paragraphs(normalize_newlines(decode(content))):
+    for paragraph in paragraphs(decode(content)):
         labels: list[str] | None = None
         for line in paragraph.expandtabs().split("\n"):
             code = line.lstrip()

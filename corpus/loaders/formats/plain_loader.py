@@ -1,4 +1,4 @@
-"""Plain text and source code: one block for each paragraph, and underlined titles."""
+"""Plain text: one block for each paragraph, and underlined titles."""
 
 from pathlib import PurePath
 
