@@ -30,6 +30,7 @@ from qa.grounding.subjects import find_other_subjects
 from qa.intent import Intent, IntentKind, classify, is_greeting
 from qa.language_model import draft_and_verify, expand_question, rewrite_question
 from qa.readers import read_passages
+from qa.readers.heading_lists import headings_of
 from qa.search.document_search import (
     choose_mentions,
     find_by_name,
@@ -95,7 +96,11 @@ def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:
 def read(state: QAState, runtime: Runtime[QAContext]) -> Update:
     """Find in each of the best passages whether it answers, and where."""
     context, query = runtime.context, state["query"]
-    passages = read_passages(query.text, state["passages"], reader=context.reader)
+    # Where several things are asked for, a list of headings may name them.
+    headings = () if query.wants_list else headings_of(state["candidates"])
+    passages = read_passages(
+        query.text, state["passages"], reader=context.reader, headings=headings
+    )
     return {"passages": context.verifier.prefer_newest(query.text, passages)}
 
 

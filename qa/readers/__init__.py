@@ -9,6 +9,7 @@ from typing import Protocol, cast
 from django.conf import settings
 
 from corpus.backends import BackendRegistry, LoadableModel
+from qa.readers.heading_lists import blank_heading_lists
 from qa.types import CLOSEST_COUNT, Passage, Reading
 
 readers = BackendRegistry("PKB_READERS")
@@ -41,11 +42,14 @@ READ_COUNT = 10
 READ_WITHIN = 0.25
 
 
-def read_passages(question: str, passages: Sequence[Passage], *, reader: Reader) -> list[Passage]:
+def read_passages(
+    question: str, passages: Sequence[Passage], *, reader: Reader, headings: Sequence[str] = ()
+) -> list[Passage]:
     """Return the passages in the same order, the first ones with readings.
 
     Args:
         passages: Best first, by their own scores.
+        headings: Lists of these within a passage are not read: they name topics only.
 
     Raises:
         BackendError: The reader failed.
@@ -53,17 +57,21 @@ def read_passages(question: str, passages: Sequence[Passage], *, reader: Reader)
     least_score = passages[0].score - READ_WITHIN if passages else 0.0
     near = sum(passage.score >= least_score for passage in passages[:READ_COUNT])
     count = max(CLOSEST_COUNT, near)
-    return [*read_all(question, passages[:count], reader=reader), *passages[count:]]
+    read = read_all(question, passages[:count], reader=reader, headings=headings)
+    return [*read, *passages[count:]]
 
 
-def read_all(question: str, passages: Sequence[Passage], *, reader: Reader) -> list[Passage]:
-    """Return all of the passages with their readings.
+def read_all(
+    question: str, passages: Sequence[Passage], *, reader: Reader, headings: Sequence[str] = ()
+) -> list[Passage]:
+    """Return all of the passages with their readings, like ``read_passages``.
 
     Raises:
         BackendError: The reader failed.
     """
     leads = [f"{passage.breadcrumb}\n" if passage.breadcrumb else "" for passage in passages]
-    readings = reader.read(question, [passage.text for passage in passages], leads=leads)
+    texts = [blank_heading_lists(passage.text, headings) for passage in passages]
+    readings = reader.read(question, texts, leads=leads)
     return [
         replace(passage, reading=reading)
         for passage, reading in zip(passages, readings, strict=True)

@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
+
 from qa.grounding.confidence import SCORE_WEIGHT, likeliest_first
 from qa.readers import READ_COUNT, READ_WITHIN, read_passages
+from qa.readers.heading_lists import headings_of
 from qa.types import CLOSEST_COUNT, Passage, Reading
 from tests.support.doubles import StubModel
 from tests.support.passages import passage, read_as
@@ -50,6 +53,39 @@ def test_what_is_far_behind_the_best_is_not_read_but_for_the_first_ones() -> Non
     assert [each.reading is not None for each in read(*far)] == [True] * CLOSEST_COUNT + [False] * 3
     near = [replace(each, score=1.0 - READ_WITHIN / 2) for each in far]
     assert all(each.reading is not None for each in read(*near))
+
+
+CONTENTS = "Parts of a mill Grinding rye The wheel\n- Grinding rye\n- The wheel"
+OTHERS = [
+    replace(BARE, chunk_id=f"h{number}", title="Parts of a mill", heading_path=(heading,))
+    for number, heading in enumerate(("1. Grinding rye", "2. The wheel"))
+]
+
+
+class Keeping(Measuring):
+    """Keeps the texts that it reads."""
+
+    texts: Sequence[str] = ()
+
+    def read(
+        self, question: str, texts: Sequence[str], *, leads: Sequence[str] = ()
+    ) -> list[Reading]:
+        self.texts = texts
+        return super().read(question, texts, leads=leads)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"Mills turn.\n{CONTENTS}\nThey grind.", f"Mills turn.\n{' ' * 65}\nThey grind."),
+        ("Grinding rye\n\nThe wheel turns a stone.", "Grinding rye\n\nThe wheel turns a stone."),
+        ("- Grinding rye: 2 coins an hour, or 9 a day\n" * 3, None),
+    ],
+)
+def test_lists_of_other_headings_are_not_read(text: str, expected: str | None) -> None:
+    reader = Keeping()
+    read_passages("Why?", [replace(BARE, text=text)], reader=reader, headings=headings_of(OTHERS))
+    assert reader.texts == [expected or text]
 
 
 def test_what_was_read_before_is_read_again() -> None:
