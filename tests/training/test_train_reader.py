@@ -117,6 +117,11 @@ def test_a_broken_checkpoint_is_named(training: Any, tmp_path: Path) -> None:
         train_reader(rows()[:4], progress=silent, **given)
 
 
+# Logits. Of 80 passages, integers differ from floats by .44 in the mean and 2.2 at most, mostly by
+# the rounding of activations: with weights of 8 bits instead of 7 it is .41 and 1.8.
+ROUNDING = 1.5
+
+
 def test_merged_scores_are_those_of_the_floats(training: Any) -> None:
     options = configured.PKB_READERS["minilm-l12-reader"]["OPTIONS"]
     weights = read_adapter(Path(options["adapter"]))
@@ -125,8 +130,8 @@ def test_merged_scores_are_those_of_the_floats(training: Any) -> None:
         text = f"It stands in the hall.\n{passage.format('door')}"
         (reading,) = int8.read(question.format("door"), [text])
         exact = read_in_floats(training, weights, question.format("door"), text)
-        assert reading.score == pytest.approx(exact.score, abs=1.0)
-        assert reading.margin == pytest.approx(exact.margin, abs=1.0)
+        assert reading.score == pytest.approx(exact.score, abs=ROUNDING)
+        assert reading.margin == pytest.approx(exact.margin, abs=ROUNDING)
         assert (reading.start, reading.end) == (exact.start, exact.end)
         assert text[reading.start : reading.end] == answer
 
