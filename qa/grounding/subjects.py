@@ -71,8 +71,10 @@ def find_other_subjects(
         names.append(_name(bare[1]))
         lacking[names[-1]] = list(names[-1].words)
     title = _read(map(_title, own)).words
+    # An acronym such as IP is the subject only if the title has it.
     is_about_one = any(
-        name not in lacking or len(find_unknown_names(name.words, title)) < len(name.words)
+        (name not in lacking and not name.text.isupper())
+        or len(find_unknown_names(name.words, title)) < len(name.words)
         for name in names
     )
     others = _read(_title(passage) for passage in retrieved if passage.document_id not in ids)

@@ -56,6 +56,11 @@ def test_a_name_in_any_retrieved_passage_of_the_document_counts() -> None:
     assert missing("How long is a shift at Nordlys?", SHIFT, elsewhere) == ()
 
 
+def test_an_acronym_in_the_text_is_no_subject() -> None:
+    text = passage("Ten accounts may come from one IP address.", title="Rate Limits")
+    assert missing("How many accounts from one IP at Nordlys?", text) == ("Nordlys",)
+
+
 def test_the_subject_of_another_document_is_missed_beside_the_own_one() -> None:
     assert missing("Is a shift at Truss as long as at Meltano?", SHIFT, OTHER) == ("Meltano",)
 
