@@ -35,10 +35,10 @@ ADMIN = {
 }  # fmt: skip
 INGEST = {
     "POST /ingest", "DELETE /documents/{}", "DELETE /tags/{}", "POST /collections",
-    "PATCH /collections/{}", "DELETE /collections/{}", "POST /jobs/{}/retry",
-    "POST /jobs/{}/cancel", "POST /create", "POST /encode_doc", "POST /encode_batch",
-    "POST /sources/{}/sync", "POST /collections/{}/access", "PATCH /collections/{}/access",
-    "DELETE /collections/{}/access/{}",
+    "PATCH /collections/{}", "PATCH /collections/{}/confidence", "DELETE /collections/{}",
+    "POST /jobs/{}/retry", "POST /jobs/{}/cancel", "POST /create", "POST /encode_doc",
+    "POST /encode_batch", "POST /sources/{}/sync", "POST /collections/{}/access",
+    "PATCH /collections/{}/access", "DELETE /collections/{}/access/{}",
     "POST /sites", "DELETE /sites/{}", "POST /sites/{}/refresh",
 }  # fmt: skip
 # Of another machine than ours, which may collect metrics.
