@@ -1,15 +1,40 @@
 """Admin pages of API keys, OpenID identities and the audit log."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
+from django.contrib.auth import admin as auth_admin
+from django.contrib.auth.models import Group, User
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin
+from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from accounts.keys import revoke_key
 from accounts.models import ApiKey, Event, Identity
 from corpus.admin.base_admin import UndeletableAdmin
+
+if TYPE_CHECKING:
+    BaseUserAdmin = auth_admin.UserAdmin[User]
+else:
+    BaseUserAdmin = auth_admin.UserAdmin
+
+# As Django registers them, their fields have none of the styles of the other pages.
+admin.site.unregister([User, Group])
+
+
+@admin.register(User)
+class UserAdmin(BaseUserAdmin, ModelAdmin):
+    form = UserChangeForm
+    add_form = UserCreationForm
+    change_password_form = AdminPasswordChangeForm
+    # Two lists side by side are wider than the page.
+    filter_horizontal = ()
+
+
+@admin.register(Group)
+class GroupAdmin(auth_admin.GroupAdmin, ModelAdmin):
+    filter_horizontal = ()
 
 
 @admin.register(ApiKey)

@@ -1,6 +1,8 @@
+from django.templatetags.static import static
 from django.urls import path
 from django.views.generic import RedirectView
 
+from corpus.endpoints import Endpoint, endpoint
 from web.views import (
     account_pages,
     ask_pages,
@@ -19,9 +21,18 @@ from web.views import (
     site_pages,
 )
 
+
+@endpoint(GET=Endpoint(is_open=True))
+class Favicon(RedirectView):
+    """Redirects to the icon; browsers look here for the icon of a file or of JSON."""
+
+    url = static("web/icon.svg")
+
+
 app_name = "web"
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="web:home"), name="root"),
+    path("favicon.ico", Favicon.as_view(), name="favicon"),
     path("ui/", RedirectView.as_view(pattern_name="web:ask"), name="home"),
     path("ui/ask", ask_pages.ask, name="ask"),
     path("ui/chats", conversation_pages.chats, name="chats"),

@@ -91,12 +91,14 @@ class Installation(models.Model):
         home: The marker of the host with the uploaded and synced files; empty before the first
             process.
         home_workers: Queue ids of the workers that were started there, also of ended ones.
+        has_had_samples: The sample documents were ingested, once; they may be deleted since.
     """
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     key_digest = models.CharField(max_length=64, blank=True, default="", db_default="")
     home = models.CharField(max_length=32, blank=True, default="", db_default="")
     home_workers = ArrayField(models.BigIntegerField(), blank=True, default=list, db_default=[])
+    has_had_samples = models.BooleanField(default=False, db_default=False)
 
     objects = InstallationQuerySet.as_manager()
 

@@ -13,7 +13,7 @@ from psycopg import sql
 from corpus.catalogue import ensure_default_collection
 from corpus.jobs.kinds.reembed_job import queue_lacking
 from corpus.lexical import compact_term_counts
-from corpus.models import DEFAULT_COLLECTION, Collection, DocumentCount, Job
+from corpus.models import DEFAULT_COLLECTION, Collection, DocumentCount, Installation, Job
 from corpus.postgres.owner import as_owner
 from corpus.roots.shown_paths import uploads_folder
 from corpus.vector_index import ensure_vector_index, vector_index_name
@@ -235,7 +235,8 @@ def _copy(folder: Path, name: str, target: Path) -> None:
 
 @transaction.atomic
 def _complete() -> list[Job]:
-    """Create the default collection, and jobs that compute missing vectors."""
+    """Create the default collection, and jobs that compute missing vectors; add no samples."""
     ensure_default_collection()
+    Installation.objects.update_or_create(pk=1, defaults={"has_had_samples": True})
     jobs = [queue_lacking(collection) for collection in Collection.objects.all()]
     return [job for job in jobs if job is not None]

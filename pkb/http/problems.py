@@ -5,14 +5,16 @@ from http import HTTPStatus
 from typing import Any
 
 import structlog
-from django.http import HttpRequest, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from rest_framework.exceptions import ValidationError
 from rest_framework.response import Response
 from rest_framework.views import exception_handler as drf_exception_handler
 from rest_framework.views import set_rollback
 
 from corpus.api.outages import translate_error
-from corpus.errors import InvalidInput, PkbError
+from corpus.errors import InvalidInput, NotFound, PkbError
+from pkb.http.endpoint_lookup import is_page
+from web.error_pages import render_error
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -88,8 +90,11 @@ def _field_errors(tree: Any, path: str = "") -> Iterator[dict[str, str]]:
         yield {"field": path or "body", "message": str(tree), "code": code}
 
 
-def not_found(request: HttpRequest, exception: Exception) -> JsonResponse:
-    return plain_problem(404, detail=f"There is nothing at {request.path}.")
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    detail = f"There is nothing at {request.path}."
+    if is_page(request.path_info) and request.accepts("text/html"):
+        return render_error(request, NotFound(detail))
+    return plain_problem(404, detail=detail)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> JsonResponse:

@@ -129,6 +129,14 @@ def test_a_weak_password_cannot_be_set_in_the_admin(admin_client: Client) -> Non
     assert user.check_password("password")
 
 
+@pytest.mark.parametrize("name", ["username", "first_name", "last_name", "email"])
+def test_the_inputs_of_a_user_can_be_seen(admin_client: Client, name: str) -> None:
+    user = get_user_model().objects.get()
+    page = admin_client.get(reverse("admin:auth_user_change", args=[user.pk])).content.decode()
+    (field,) = re.findall(rf'<input[^>]* name="{name}"[^>]*>', page)
+    assert "border-base-200" in field
+
+
 def test_documents_are_exported_with_their_text(admin_client: Client, stored: Any) -> None:
     url = reverse("admin:corpus_document_changelist")
     chosen = {"action": "export", "_selected_action": [stored.document_id]}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import BaseCommand
+from django.core.management import BaseCommand, call_command
 
 from corpus.errors import BackendUnavailable, EmptyDocument
 from corpus.ingestion.outcomes import ItemResult, Outcome
@@ -243,6 +243,27 @@ def test_the_first_run_says_what_it_asks(monkeypatch: pytest.MonkeyPatch) -> Non
     out, _, _ = run("first_run", "--question", LIGHTHOUSE_QUESTION)
     assert out.strip() == f"Question: {LIGHTHOUSE_QUESTION}"
     assert begun[-1] == ("ask", LIGHTHOUSE_QUESTION)
+
+
+def test_deleted_samples_do_not_come_back(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, tmp_path: Path
+) -> None:
+    def call(name: str, *arguments: str, **options: Any) -> None:
+        if name not in {"migrate", "ask"}:
+            call_command(name, *arguments, **options)
+
+    place = "pkb.management.commands.first_run"
+    monkeypatch.setattr(f"{place}.call_command", call)
+    monkeypatch.setattr(f"{place}.SAMPLES", folder)
+    assert "Question" in run("first_run")[0]
+    assert Document.objects.count() == 2
+    Document.objects.filter(file_path__endswith="a.md").delete()
+    assert "Question" in run("first_run")[0]
+    Document.objects.all().delete()
+    assert "Question" not in run("first_run")[0]
+    assert not Document.objects.exists()
+    run("first_run", "--documents", folder)
+    assert Document.objects.count() == 2
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """What owners let others do, and whose names, answers and sessions are whose."""
 
+import re
 from typing import Any
 from uuid import uuid4
 
@@ -7,6 +8,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.db import DatabaseError, transaction
+from django.test import Client
 
 from accounts.authentication import principal_of
 from accounts.keys import create_key
@@ -260,3 +262,21 @@ def test_a_user_who_goes_leaves_collections_to_the_superusers(ida: Tenant, otto:
         tenant.user.delete()
     left = Collection.objects.filter(owner=None).values_list("name", flat=True)
     assert set(left) == {"default", "default-ida", "default-otto", "secret"}
+
+
+def test_pages_say_what_a_user_without_a_collection_can_do(
+    client: Client, ida: Tenant, otto: Tenant
+) -> None:
+    Collection.objects.get(name="default").delete()
+    client.force_login(otto.user)
+    pages = ("/ui/ask", "/ui/search", "/ui/quality")
+    for page in pages:
+        assert "No collection is shared with you yet" in client.get(page).content.decode()
+    grant(ida, "reader", user="otto")
+    for page in pages:
+        shown = client.get(page).content.decode()
+        assert re.search(r'value="secret@ida" selected[^>]*>secret\b(?!@)', shown)
+    with acting_as(principal_of(otto.user)):
+        create_collection("secret")
+    assert re.search(r">secret@ida\b", client.get("/ui/ask").content.decode())
+    assert "Share secret<" in client.get("/ui/library").content.decode()

@@ -14,9 +14,10 @@ from corpus.jobs.kinds.map_job import draw_map
 from corpus.jobs.run import run_job_slice
 from corpus.models import Collection, Document, Job
 from qa.models import Answer, Feedback
-from tests.support.client import upload
+from tests.support.client import Api, upload
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
 from tests.support.jobs import run_job
+from web.readable_collections import COOKIE
 from web.views.document_pages import PAGE_CHARS
 
 
@@ -122,12 +123,16 @@ def test_a_passage_is_shown_with_its_place(client: Client, ingest: Ingest) -> No
     assert "has changed" in client.get(url, span | {"sha": "0" * 64}).content.decode()
 
 
-@pytest.mark.parametrize("path", ["documents/{}", "documents/{}/passage", "jobs/{}"])
+@pytest.mark.parametrize("path", ["documents/{}", "documents/{}/passage", "jobs/{}", "{}"])
 def test_what_is_not_there_is_an_html_page(client: Client, path: str) -> None:
     reply = client.get(f"/ui/{path.format(uuid4())}")
     assert reply.status_code == 404
     assert reply["Content-Type"].startswith("text/html")
     assert "There is no" in reply.content.decode()
+
+
+def test_browsers_find_the_icon(client: Client) -> None:
+    assert client.get("/favicon.ico")["Location"] == "/static/web/icon.svg"
 
 
 def test_a_folder_outside_the_roots_is_refused(client: Client, settings: Any) -> None:
@@ -174,18 +179,39 @@ def test_pages_are_under_the_strict_policy(client: Client) -> None:
     assert "'unsafe-inline'" in client.get("/admin/login/")["Content-Security-Policy"]
 
 
+def chosen_at(client: Client, address: str) -> str:
+    """Return which collection a page has chosen."""
+    page = client.get(address).content.decode()
+    (chosen,) = re.findall(r'value="([^"]*)" selected', page.partition("</select>")[0])
+    return str(chosen)
+
+
 def test_what_is_asked_first_is_a_collection_that_has_documents(
     client: Client, ingest: Ingest
 ) -> None:
-    def asked_at(address: str) -> str:
-        page = client.get(address).content.decode()
-        (chosen,) = re.findall(r'value="([^"]*)" selected', page)
-        return str(chosen)
-
-    assert asked_at("/ui/ask") == "default"
+    assert chosen_at(client, "/ui/ask") == "default"
     notes = create_collection("notes")
     ingest_text_of(notes)(BAKERY)
-    assert asked_at("/ui/ask") == "notes"
-    assert asked_at("/ui/ask?collection=default") == "default"
+    assert chosen_at(client, "/ui/ask") == "notes"
+    assert chosen_at(client, "/ui/ask?collection=default") == "default"
     ingest(LIGHTHOUSE)
-    assert asked_at("/ui/ask") == "default"
+    assert chosen_at(client, "/ui/ask") == "default"
+
+
+def test_pages_remember_the_collection_of_the_last_question(
+    client: Client, api: Api, ingest: Ingest
+) -> None:
+    ingest(LIGHTHOUSE)
+    notes = create_collection("notes")
+    ingest_text_of(notes)(BAKERY)
+    pages = ("/ui/ask", "/ui/search", "/ui/quality")
+    assert client.get("/ui/search?q=rye&collection=notes").status_code == 200
+    assert [chosen_at(client, page) for page in pages] == ["notes"] * 3
+    assert chosen_at(client, "/ui/search?collection=default") == "default"
+    assert chosen_at(client, "/ui/search") == "notes"
+    api.ask()
+    answer_id = Answer.objects.get().pk
+    assert client.get(f"/ui/answers/{answer_id}/turn").status_code == 200
+    assert [chosen_at(client, page) for page in pages] == ["default"] * 3
+    client.cookies[COOKIE] = "99999999999999999999"
+    assert chosen_at(client, "/ui/ask") == "default"

@@ -150,6 +150,21 @@ def test_what_is_not_there_is_said_plainly(page: Page) -> None:
     expect(page.get_by_role("link", name=UNANSWERABLE)).to_be_visible()
 
 
+def test_the_chosen_collection_stays_and_suggests_its_questions(page: Page, site: Site) -> None:
+    site.client.post("/collections", json={"name": "shore"}).raise_for_status()
+    site.ingest(LIGHTHOUSE, title="Tower", collection="shore")
+    page.goto("/ui/ask")
+    page.get_by_label("Collection").select_option("shore")
+    expect(page.locator("#examples")).to_contain_text("What is Tower about?")
+    ask(page, LIGHTHOUSE_QUESTION)
+    page.get_by_role("link", name="New chat").click()
+    expect(page).to_have_url(re.compile("/ui/ask$"))
+    expect(page.get_by_label("Collection")).to_have_value("shore")
+    expect(page.locator("#examples")).to_contain_text("What is Tower about?")
+    page.goto("/ui/search")
+    expect(page.get_by_label("Collection")).to_have_value("shore")
+
+
 def test_tags_narrow_a_question(page: Page) -> None:
     page.goto("/ui/ask")
     page.locator(".picker summary").click()

@@ -35,6 +35,7 @@ from corpus.models import (
     DocumentContent,
     Embedding,
     IdempotentRequest,
+    Installation,
     Tag,
     Tombstone,
 )
@@ -138,6 +139,7 @@ def test_a_restored_backup_is_what_was_backed_up(
     (upload,) = (settings.DATA_DIR / "uploads").rglob("*.txt")
     assert upload.read_text() == BAKERY
     assert authenticate(HttpRequest(), username="ada", password=PASSWORD)
+    assert Installation.objects.get().has_had_samples
     assert list(invariants.find_violations()) == []
     # Rows that come now get numbers of their own.
     ingest("The mill at Orrow grinds buckwheat and oats for the whole valley.", tags=("new",))

@@ -30,7 +30,9 @@ def test_every_request_needs_a_scope(method: str, path: str, scope: Scope) -> No
     assert (found.scope, found.is_open) == (scope, False)
 
 
-@pytest.mark.parametrize("path", ["/health", "/ready", "/ui/login", "/ui/setup", "/static/a.css"])
+@pytest.mark.parametrize(
+    "path", ["/health", "/ready", "/ui/login", "/ui/setup", "/static/a.css", "/favicon.ico"]
+)
 def test_open_endpoints_need_no_login(path: str) -> None:
     assert find_endpoint("GET", path).is_open
 

@@ -1,6 +1,7 @@
 """Template filters that format values for people."""
 
 import re
+from collections.abc import Mapping
 from datetime import date
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -32,6 +33,12 @@ MEDIUM_CONFIDENCE = 0.5
 MAX_AUTHORS = 3
 # Of a year, and of a year and month, as documents state no more.
 PARTIAL_DATE_LENGTHS = (4, 7)
+
+
+@register.filter
+def called(collection: object, names: Mapping[str, str]) -> str:
+    """Return the name of a collection, or of its qualified name, in ``collection_names``."""
+    return names.get(str(collection), str(collection))
 
 
 @register.filter

@@ -8,12 +8,13 @@ from django.views.decorators.http import require_safe
 
 from corpus.ingestion.normal_form import find_runs, least_confidence
 from corpus.loaders.ocr import UNSURE_BELOW
-from corpus.models import DEFAULT_COLLECTION, Chunk, Collection, Document, Tag
+from corpus.models import Chunk, Collection, Document, Tag
 from corpus.postgres.snapshot import one_snapshot
 from qa.example_questions import suggest_questions
 from qa.models import Session
 from web.answer_presenter import OCR_UNSURE
 from web.forms import SearchForm, SpanForm
+from web.readable_collections import choose_collection, readable_collections
 from web.views.document_pages import PAGE_CHARS, find_document, read_outline, read_window
 
 # Of each, on the first page.
@@ -27,33 +28,32 @@ PANEL_CHARS = 6_000
 @ensure_csrf_cookie
 @require_safe
 def ask(request: HttpRequest) -> HttpResponse:
-    """Show the page for questions; the answers come from /chat and /ask-selected.
-
-    While the default collection is empty, the one of the newest document is asked.
-    """
-    recent = Document.objects.listed().stored().order_by("-ingested_at")[:RECENT_DOCUMENTS]
-    default = Collection.objects.find(DEFAULT_COLLECTION)
-    chosen = DEFAULT_COLLECTION
-    if default is None or not default.documents.stored().exists():
-        chosen = next((each.collection.qualified_name for each in recent), chosen)
-    context = composer(request, collection=chosen)
+    """Show the page for questions; the answers come from /chat and /ask-selected."""
+    context = composer(request)
     collection = Collection.objects.find(context["fields"]["collection"])
     context |= {
-        "recent": recent,
+        "recent": Document.objects.listed().stored().order_by("-ingested_at")[:RECENT_DOCUMENTS],
         "examples": suggest_questions(collection, count=EXAMPLES) if collection else [],
         "chats": Session.objects.listed().order_by("-last_used_at", "pk")[:RECENT_CHATS],
     }
     return render(request, "web/ask.html", context)
 
 
-def composer(request: HttpRequest, *, collection: str = "") -> dict[str, Any]:
-    """Return the context of the question form; a collection in the URL goes first."""
+def composer(request: HttpRequest, *, last: str = "") -> dict[str, Any]:
+    """Return the context of the question form.
+
+    Args:
+        last: The collection that the chat asked last; only one in the URL goes before it.
+    """
     fields = SearchForm.read(request.GET)
-    if collection and "collection" not in request.GET:
-        fields["collection"] = collection
+    collections = readable_collections()
+    if last and "collection" not in request.GET:
+        fields["collection"] = last
+    else:
+        fields["collection"] = choose_collection(request, collections)
     return {
         "fields": fields,
-        "collections": Collection.objects.with_counts().select_related("owner"),
+        "collections": collections,
         "tags": Tag.objects.names_in_use(),
     }
 

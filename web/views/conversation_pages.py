@@ -19,6 +19,7 @@ from qa.sessions import delete_session, find_session, rename_session
 from web.answer_presenter import Turn, read_turns
 from web.forms import ChatsFilter, ExportForm, NameForm
 from web.markdown_export import answer_as_markdown, conversation_as_markdown
+from web.readable_collections import remember_collection
 from web.views.ask_pages import composer
 
 PAGE_SIZE = 25
@@ -46,7 +47,7 @@ def chat(request: HttpRequest, session_id: UUID) -> HttpResponse:
     answers = list(rows.reverse()[:MAX_TURNS])[::-1]
     last = answers[-1].collection.qualified_name if answers else ""
     context = {
-        **composer(request, collection=last),
+        **composer(request, last=last),
         "chat": session,
         "turns": read_turns(stored_answer_records(answers)),
         "left_out_count": max(session.question_count - len(answers), 0),  # type: ignore[attr-defined]
@@ -108,7 +109,9 @@ def answer(request: HttpRequest, answer_id: UUID) -> HttpResponse:
 @require_safe
 def turn(request: HttpRequest, answer_id: UUID) -> HttpResponse:
     """Show a question with its answer, for the page that asked it."""
-    return render(request, "web/parts/turn.html", {"turn": _find_turn(answer_id)})
+    reply = render(request, "web/parts/turn.html", {"turn": _find_turn(answer_id)})
+    remember_collection(request, reply, models.Answer.objects.get(pk=answer_id).collection_id)
+    return reply
 
 
 @require_safe

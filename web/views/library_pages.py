@@ -56,7 +56,6 @@ def library(request: HttpRequest) -> HttpResponse:
         before=fields["before"],
     )
     jobs = read_work(request)
-    name = fields["collection"]
     collections = Collection.objects.select_related("owner")
     watched = list(WatchedFolder.objects.select_related("collection__owner", "job"))
     context = {
@@ -67,7 +66,7 @@ def library(request: HttpRequest) -> HttpResponse:
         "statuses": Document.Status.choices,
         "collections": collections.with_counts(),
         "into": collections.writable() or [DEFAULT_COLLECTION],
-        "chosen": name and Collection.objects.with_role().find(name),
+        "owned": collections.owned() if current_user_id() is not None else [],
         "tags": Tag.objects.names_in_use(),
         "page": page,
         "count": documents.order_by()[: COUNT_LIMIT + 1].count(),

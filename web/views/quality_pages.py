@@ -21,6 +21,7 @@ from qa import models
 from qa.learned_confidence import change_confidence, read_state
 from qa.models import Feedback
 from web.forms import ConfidenceForm, MapForm
+from web.readable_collections import choose_collection, readable_collections
 
 # Colours of the stylesheet, and pixels of the drawing.
 HUES = 8
@@ -144,12 +145,15 @@ UNANSWERED_SHOWN = 12
 @require_safe
 def quality(request: HttpRequest) -> HttpResponse:
     """Show evaluations, feedback, unanswered questions and the map."""
-    collection = Collection.objects.get_named(MapForm.read(request.GET)["collection"])
+    collections = readable_collections()
+    if not collections:
+        return render(request, "web/quality.html", {})
+    collection = Collection.objects.get_named(choose_collection(request, collections))
     maps = Job.objects.unfinished().filter(kind=Job.Kind.MAP, collection=collection)
     rows = models.Answer.objects.unanswered().filter(collection=collection).by_question()
     context = {
         "fields": {"collection": collection.qualified_name},
-        "collections": Collection.objects.with_counts().select_related("owner"),
+        "collections": collections,
         "unanswered": rows[:UNANSWERED_SHOWN],
         "map": read_map(collection),
         "is_mapping": maps.exists(),

@@ -8,14 +8,16 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from corpus.endpoints import Cost, Endpoint, endpoint
-from corpus.models import Collection, Tag
+from corpus.models import Collection
 from qa.context import build_context
 from qa.grounding.support.words import FUNCTION_WORDS, stem
 from qa.search_passages import FoundPassages, search_passages
 from qa.types import Query
 from web.answer_presenter import PLAIN, read_media_types, render_block
-from web.forms import MODES, SearchForm
+from web.forms import MODES
+from web.readable_collections import remember_collection
 from web.rendered_text import Mark
+from web.views.ask_pages import composer
 
 # Passages.
 PAGE_SIZE = 10
@@ -88,12 +90,12 @@ def find_terms(text: str, query: str) -> list[tuple[int, int]]:
 @require_safe
 def search(request: HttpRequest) -> HttpResponse:
     """Show the passages that a query finds, ten a page."""
-    fields = SearchForm.read(request.GET)
-    context = {
-        "fields": fields,
-        "modes": MODES,
-        "collections": Collection.objects.with_counts().select_related("owner"),
-        "tags": Tag.objects.names_in_use(),
-        "page": search_page(fields) if fields["q"] else None,
-    }
-    return render(request, "web/search.html", context)
+    context = composer(request)
+    fields = context["fields"]
+    is_asked = fields["q"] and context["collections"]
+    context |= {"modes": MODES, "page": search_page(fields) if is_asked else None}
+    reply = render(request, "web/search.html", context)
+    if is_asked:
+        asked = Collection.objects.get_named(fields["collection"])
+        remember_collection(request, reply, asked.pk)
+    return reply

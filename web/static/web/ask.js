@@ -132,7 +132,7 @@ function setScope(isShown) {
 
 function showScope() {
   const tags = pickedTags();
-  const name = form.elements.collection.value;
+  const { name } = form.elements.collection.selectedOptions[0].dataset;
   document.querySelector("#scope-shown").textContent = tags.length ? `${name}: ${tags.join(", ")}` : name;
 }
 
