@@ -195,6 +195,8 @@ def test_files_are_taken_in_with_their_state_shown(page: Page, tmp_path: Path) -
     good.write_text("# Tides\n\nHigh water at Bavoke comes at a quarter past nine on Tuesdays.")
     bad.write_bytes(b"%PDF-1.4 and nothing of the kind")
     page.goto("/ui/library")
+    option = page.locator("#collection option", has_text="default")
+    count = int(option.inner_text().rpartition("(")[2].rstrip(") \n"))
     page.set_input_files("#file", [good, bad])
     work = page.locator("#work li")
     expect(work.filter(has_text="tide table.md").locator(".state-ready")).to_be_visible()
@@ -204,6 +206,7 @@ def test_files_are_taken_in_with_their_state_shown(page: Page, tmp_path: Path) -
     page.get_by_role("button", name="Retry Upload broken.pdf").click()
     expect(failed.locator(".state-failed")).to_be_visible()
     expect(page.locator("#documents")).to_contain_text("Tides")
+    expect(option).to_have_text(f"default ({count + 1})")
     page.goto("/ui/jobs")
     expect(page.locator("#jobs")).to_contain_text("Upload broken.pdf")
 

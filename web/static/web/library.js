@@ -134,9 +134,9 @@ document.addEventListener("change", (event) => {
   if (event.target.closest(".pick")) showPicked();
 });
 document.addEventListener("htmx:oobBeforeSwap", (event) => {
-  const table = document.querySelector("#documents");
-  const isUsed = table.contains(document.activeElement) || picks().some((box) => box.checked);
-  if (event.detail.target === table && isUsed) event.detail.shouldSwap = false;
+  const { target } = event.detail;
+  const isPicked = target.id === "documents" && picks().some((box) => box.checked);
+  if (isPicked || target.contains(document.activeElement)) event.detail.shouldSwap = false;
 });
 document.addEventListener("htmx:afterSettle", showPicked);
 showPicked();
