@@ -352,23 +352,36 @@ def test_rows_of_migrations_that_were_squashed_are_restored(home: Path, stored: 
     assert list(invariants.find_violations()) == []
 
 
+LATER_COLUMNS = {
+    "corpus_document": {"file_words"},
+    "corpus_collection": {"max_wrong_percent", "learns_confidence", "learned_confidence"},
+    "qa_answer": {"estimate", "not_about"},
+}
+
+
 def put_texts_into_documents(folder: Path, manifest: Any) -> None:
-    """Make an export one of a version that had no table of texts, nor words of file names."""
+    """Make an export one of a version that had no table of texts, nor columns that came later."""
     tables = {each["name"]: each for each in manifest["tables"]}
-    documents, contents = tables["corpus_document"], tables["corpus_documentcontent"]
+    contents = tables["corpus_documentcontent"]
     with gzip.open(folder / contents["file"]["path"]) as lines:
         content_of = {row["document_id"]: row for row in map(json.loads, lines)}
-    with gzip.open(folder / documents["file"]["path"]) as lines:
-        rows = list(map(json.loads, lines))
-    for row in rows:
-        content = content_of[row["id"]]
-        row |= {"raw_text": content["text"], "outline": content["outline"]}
-        del row["file_words"]
-    packed = gzip.compress("".join(f"{json.dumps(row)}\n" for row in rows).encode())
-    (folder / documents["file"]["path"]).write_bytes(packed)
-    documents["file"] |= {"bytes": len(packed), "sha256": sha256(packed).hexdigest()}
-    documents["columns"] += ["raw_text", "outline"]
-    documents["columns"].remove("file_words")
+    for name, later in LATER_COLUMNS.items():
+        file = tables[name]["file"]
+        with gzip.open(folder / file["path"]) as lines:
+            rows = list(map(json.loads, lines))
+        for row in rows:
+            if name == "corpus_document":
+                content = content_of[row["id"]]
+                row |= {"raw_text": content["text"], "outline": content["outline"]}
+            for column in later:
+                del row[column]
+        packed = gzip.compress("".join(f"{json.dumps(row)}\n" for row in rows).encode())
+        (folder / file["path"]).write_bytes(packed)
+        file |= {"bytes": len(packed), "sha256": sha256(packed).hexdigest()}
+        tables[name]["columns"] = [
+            column for column in tables[name]["columns"] if column not in later
+        ]
+    tables["corpus_document"]["columns"] += ["raw_text", "outline"]
     manifest["tables"].remove(contents)
 
 
