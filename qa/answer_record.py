@@ -242,6 +242,13 @@ def _quote_of(
     )
 
 
+def public_url(source_uri: str, document_id: str) -> str:
+    """Return the web page that a document came from, else its page in the web app."""
+    if source_uri.startswith(("https://", "http://")):
+        return source_uri
+    return f"{settings.PKB_PUBLIC_URL}/ui/documents/{document_id}"
+
+
 def find_answer_record(answer_id: UUID) -> AnswerRecord:
     """Return the record of a stored answer.
 

@@ -9,6 +9,8 @@ GREETING = "Hello. Ask a question about your documents."
 UNNAMED = "Name the document to summarize by its title. Only a few can be summarized at once."
 # Heads the passages shown in place of an answer.
 UNSURE = "Not sure. Closest passages:"
+# Heads the numbered sources below a text with markers such as [1].
+SOURCES = "Sources:"
 # Precedes each unanswered part of a question.
 UNANSWERED = "Not answered by your documents:"
 

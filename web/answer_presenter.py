@@ -27,6 +27,10 @@ PLAIN = "text/plain"
 
 # For an unsure answer without passages: from a selected text, or from deleted documents.
 UNSURE_ALONE = "Not sure."
+# Beside what is shown for a language model that failed, or of whose text nothing is proved.
+STOOD_IN = "The language model failed. These are your documents' own words."
+BROKE_OFF = "The language model broke off. This is what it had written."
+NOTHING_PROVED = "The language model gave no answer that your documents prove."
 SHARED_WORDS = "Passages with some of the same words"
 DISAGREEMENT = "Your documents disagree:"
 OCR_UNSURE = "OCR may have misread this: compare it with the page"
@@ -119,6 +123,14 @@ class Turn:
     def is_written(self) -> bool:
         """Return whether a language model wrote it; else it quotes documents."""
         return bool(self.text)
+
+    @property
+    def lm_notice(self) -> str:
+        """Return what became of a language model's text, if it is not the answer."""
+        if self.answer.fallback:
+            return f"{BROKE_OFF if self.is_written else STOOD_IN} ({self.answer.fallback})"
+        is_model = self.answer.answerer not in {"", EXTRACTIVE}
+        return NOTHING_PROVED if is_model and not self.is_answer else ""
 
     @property
     def passages(self) -> list[list[Source]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from corpus.roots.shown_paths import short_place
 from qa.notices import UNANSWERED
 from web.answer_presenter import DISAGREEMENT, SHARED_WORDS, Source, Turn
 
@@ -57,8 +58,10 @@ def _note(source: Source, *, is_dated: bool) -> str:
 
 def _place(source: Source, *, date: str | None = None) -> str:
     quote = source.quote
+    is_page = quote.source_uri.startswith(("http://", "https://"))
+    place = quote.source_uri if is_page else short_place(quote.source_uri)
     parts = [
-        source.name, " › ".join(quote.heading_path), source.pages, date, quote.source_uri,
-        source.warning,
+        source.name, " › ".join(source.headings), source.pages, date,
+        place if place != source.name else "", source.warning,
     ]  # fmt: skip
     return ", ".join(part for part in parts if part)

@@ -5,6 +5,7 @@ import errno
 import structlog
 from django.db import DatabaseError, InterfaceError, OperationalError, ProgrammingError, connection
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.recorder import MigrationRecorder
 from psycopg import errors
 
 from corpus.errors import (
@@ -49,6 +50,10 @@ def translate_error(error: Exception) -> PkbError | None:
         return NotAllowed("You may read this collection, but not change it.")
     if isinstance(cause, _LACKING) and not is_migrated():
         log.error("database_not_migrated", reason=reason)
+        if MigrationRecorder.Migration._meta.db_table not in connection.introspection.table_names():
+            return NotReady(
+                "This installation is empty: is PKB_DATA_DIR set? If it is, run manage.py migrate."
+            )
         return NotReady("The database is not migrated; run manage.py migrate.")
     return None
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Self
 
-from corpus.errors import DuplicateDocument, PkbError
+from corpus.errors import DuplicateDocument, NoRoomLeft, PkbError
 from corpus.ingestion.file_scan import error_reason
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.models import Document
@@ -154,5 +154,7 @@ def decide(
 def failed_result(error: PkbError | OSError) -> ItemResult:
     """Return the result of an entry that could not be ingested."""
     is_refused = isinstance(error, PkbError) and error.status < 500  # noqa: PLR2004
+    # There may be room later.
+    is_refused = is_refused and not isinstance(error, NoRoomLeft)
     outcome = Outcome.REFUSED if is_refused else Outcome.FAILED
     return ItemResult(outcome, reason=error_reason(error))

@@ -84,7 +84,11 @@ TABLES: Mapping[str, str] = {
                (count(i.id), count(i.id) FILTER (WHERE i.status = 'done'),
                 count(i.id) FILTER (WHERE i.status IN ('failed', 'quarantined')))""",
     "a job succeeded with failed items": """
-        SELECT id, collection_id FROM corpus_job WHERE status = 'succeeded' AND failed > 0""",
+        SELECT j.id, j.collection_id FROM corpus_job j WHERE j.status = 'succeeded'
+           AND EXISTS (SELECT FROM corpus_jobitem i WHERE i.job_id = j.id
+                          AND i.status IN ('failed', 'quarantined')
+                          -- 'removed': the document of a refused file was deleted.
+                          AND i.outcome NOT IN ('refused', 'removed'))""",
     "a kept reply names a document that is gone": """
         SELECT r.id, NULL::bigint FROM corpus_idempotentrequest r
          WHERE r.body->>'document_id' <> '' AND NOT EXISTS (

@@ -11,6 +11,7 @@ from structlog.contextvars import bound_contextvars
 from corpus.access.principal import SYSTEM, Principal, Scope, acting_as
 from corpus.errors import BackendError, CollectionNotFound, SourceUnavailable
 from corpus.ingestion.file_scan import error_reason
+from corpus.ingestion.outcomes import Outcome
 from corpus.jobs.kinds import kind_of
 from corpus.jobs.leases import (
     MAX_ATTEMPTS,
@@ -175,6 +176,10 @@ def finish_job(job: Job) -> bool:
     with transaction.atomic():
         locked = Job.objects.select_for_update().unfinished().filter(pk=job.pk).first()
         if locked is not None:
-            status = Job.Status.FAILED if locked.failed else Job.Status.SUCCEEDED
-            close_job(locked, status)
+            troubled = locked.items.troubled()
+            if job.kind in Job.READING_FILES:
+                # What was rejected would be rejected again.
+                troubled = troubled.exclude(outcome=Outcome.REFUSED)
+            has_failed = bool(locked.failed) and troubled.exists()
+            close_job(locked, Job.Status.FAILED if has_failed else Job.Status.SUCCEEDED)
     return True

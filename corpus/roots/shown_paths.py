@@ -1,7 +1,7 @@
 """Show paths to clients relative to their root, without the root's location.
 
-A file of ``/srv/inbox`` is shown as ``inbox/notes/a.md``, an upload as ``uploads/...``. Of a file
-below no root, which a command ingested, only the name is shown.
+A file of ``/srv/inbox`` is shown as ``inbox/notes/a.md``, an upload by its name. Of a file below no
+root, which a command ingested, the name and the folder are shown.
 """
 
 import os
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote, urlsplit
 
 from django.conf import settings
 from django.db.models import Case, F, Func, Q, TextField, Value, When
@@ -17,6 +17,8 @@ from django.db.models.functions import Concat, Substr
 
 _FILE_URI = "file:///"
 _UNNAMED = "root"
+# The name of a file with its folder, in PostgreSQL.
+_NAME_IN_FOLDER = r"(?:[^/]+/)?[^/]*\Z"
 
 
 def uploads_folder() -> Path:
@@ -26,7 +28,7 @@ def uploads_folder() -> Path:
 
 def root_names() -> dict[str, Path]:
     """Return the roots that requests may name, by their shown names."""
-    return {name: root for root, name in _named().items() if root in settings.PKB_INGEST_ROOTS}
+    return {name: root for root, name in _name(tuple(settings.PKB_INGEST_ROOTS)).items()}
 
 
 def shown_path(path: str) -> str:
@@ -39,6 +41,20 @@ def shown_uri(source_uri: str, *, file_path: str) -> str:
     if not (file_path and source_uri.startswith(_FILE_URI)):
         return source_uri
     return _shorten(source_uri, _prefixes("source_uri"))
+
+
+def short_place(uri: str) -> str:
+    """Return the file of a shown URI with its folder, or a web page with its host, for people.
+
+    Other URIs are returned whole.
+    """
+    uri = unquote(uri)
+    parts = urlsplit(uri)
+    steps = [step for step in parts.path.split("/") if step]
+    if parts.scheme in {"http", "https"}:
+        return "/".join([parts.netloc, *steps[-1:]])
+    # Without a scheme it is a path from its root on.
+    return "/".join(steps[-2:]) if parts.scheme in {"file", ""} else uri
 
 
 def matching(column: str, lookup: str, value: Any, *, of: str = "") -> Q:
@@ -65,11 +81,13 @@ def shown_column(column: str, *, of: str = "") -> Case:
     below = [
         When(
             **{f"{name}__startswith": prefix},
-            then=Concat(Value(f"{shown}/"), Substr(name, len(prefix) + 1)),
+            then=Concat(Value(f"{shown}/"), Substr(name, len(prefix) + 1))
+            if shown
+            else Func(F(name), Value("/"), Value(-1), function="split_part"),
         )
         for prefix, shown in _prefixes(column)
     ]
-    last = Func(F(name), Value("/"), Value(-1), function="split_part")
+    last = Func(F(name), Value(_NAME_IN_FOLDER), function="substring")
     return Case(*unchanged, *below, default=last, output_field=TextField())
 
 
@@ -78,12 +96,8 @@ def _shorten(path: str, prefixes: Iterable[tuple[str, str]]) -> str:
         if path and f"{path.rstrip('/')}/" == prefix:
             return name
         if path.startswith(prefix):
-            return f"{name}/{path[len(prefix) :]}"
-    return path.rpartition("/")[2]
-
-
-def _named() -> dict[Path, str]:
-    return _name((*settings.PKB_INGEST_ROOTS, uploads_folder()))
+            return f"{name}/{path[len(prefix) :]}" if name else path.rpartition("/")[2]
+    return "/".join(part for part in path.split("/")[-2:] if part)
 
 
 @lru_cache(maxsize=8)
@@ -101,8 +115,12 @@ def _name(roots: tuple[Path, ...]) -> dict[Path, str]:
 
 
 def _prefixes(column: str) -> list[tuple[str, str]]:
-    """Return pairs of a root's prefix in ``column`` and its shown name, the deepest root first."""
-    names = sorted(_named().items(), key=lambda each: len(each[0].parts), reverse=True)
+    """Return pairs of a root's prefix in ``column`` and its shown name, the deepest root first.
+
+    The folder of uploads has no name: each upload is in a folder with a made-up name below it.
+    """
+    named = {uploads_folder(): "", **_name(tuple(settings.PKB_INGEST_ROOTS))}
+    names = sorted(named.items(), key=lambda each: len(each[0].parts), reverse=True)
     paths = [(f"{str(root).rstrip('/')}/", name) for root, name in names]
     if column == "file_path":
         return paths

@@ -33,7 +33,7 @@ def test_ask_prints_an_extract_once_and_where_it_is_from(ingest: Ingest) -> None
     ingest(LIGHTHOUSE, title="Bavoke")
     out, _, _ = run("ask", LIGHTHOUSE_QUESTION)
     assert out.count("The lighthouse at Bavoke was built in 1874") == 1
-    assert "[1] Bavoke (0-" in out
+    assert "[1] Bavoke\n" in out
     assert "supported" not in out
     assert "confidence 0." in out
 
@@ -72,7 +72,7 @@ def test_ask_prints_the_most_relevant_passages_where_it_is_unsure(
     around = replace(first, unit_start=first.start_char, unit_text=unit)
     out = told(monkeypatch, replace(UNSURE_ANSWER, closest=(around, last)))
     assert out.startswith(f"{UNSURE}\n")
-    place = f"[1] Coast > Towers (100-{100 + len(FIRST_SENTENCE)})"
+    place = "[1] Coast > Towers (coast.example/bavoke, page 3)"
     assert f"{place}\n    {FIRST_SENTENCE}\n    Its lamp burns.\n" in out
     assert f"    {LAST_SENTENCE}\n" in out
 

@@ -290,12 +290,12 @@ def test_an_unknown_job_is_404(api: Api) -> None:
         assert api.post(f"/jobs/{key}/cancel").status_code == 404
 
 
-def test_a_failed_file_is_shown_with_its_reason(api: Api, root: Path) -> None:
+def test_a_refused_file_is_shown_with_its_reason(api: Api, root: Path) -> None:
     (root / "notes" / "empty.txt").write_bytes(b"")
     job_id = encode_batch(api).json()["job_id"]
     run_job_slice(Job.objects.get().pk)
     shown = api.get(f"/jobs/{job_id}").json()
-    assert (shown["status"], shown["done"], shown["failed"]) == ("failed", 2, 1)
+    assert (shown["status"], shown["done"], shown["failed"]) == ("succeeded", 2, 1)
     (error,) = shown["errors"]
     assert error["path"].endswith("empty.txt")
     assert error["reason"]

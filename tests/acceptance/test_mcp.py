@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from inspect import unwrap
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -17,7 +18,10 @@ from mcp import Client, StdioServerParameters
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent
 
+from corpus.catalogue import create_collection
+from corpus.models import Collection
 from qa.api.mcp.mcp_server import build_server, forwarding
+from qa.api.mcp.tools import list_collections
 from qa.notices import UNSURE
 from qa.types import Answer
 from tests.support.documents import (
@@ -65,7 +69,7 @@ def read(result: CallToolResult) -> Any:
 def test_tools_are_described(service: str) -> None:
     listed = using(f"{service}/mcp", lambda client: client.list_tools())
     tools = {tool.name: tool for tool in listed.tools}
-    assert set(tools) == {"search", "fetch", "answer", "ingest"}
+    assert set(tools) == {"list_collections", "search", "fetch", "answer", "ingest"}
     assert tools["search"].input_schema["required"] == ["query"]
     assert tools["fetch"].input_schema["required"] == ["id"]
     assert all(tool.description and tool.output_schema for tool in tools.values())
@@ -248,10 +252,18 @@ def test_many_calls_at_once_leave_no_connection_behind(service: str) -> None:
     assert httpx2.get(f"{service}/health").json()["database_connected"] is True
 
 
+def test_the_collections_are_listed(collection: Collection) -> None:
+    create_collection("handbook", description="Of the team.")
+    listed = unwrap(list_collections)()["collections"]
+    assert listed[-1] == {
+        "name": "handbook", "description": "Of the team.", "document_count": 0,
+    }  # fmt: skip
+
+
 def test_read_only_has_no_way_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "PKB_MCP_READ_ONLY", True)
     listed = using(build_server(), lambda client: client.list_tools())
-    assert {tool.name for tool in listed.tools} == {"search", "fetch", "answer"}
+    assert {tool.name for tool in listed.tools} == {"list_collections", "search", "fetch", "answer"}
 
 
 def command(database: str, **env: str) -> StdioServerParameters:
@@ -278,7 +290,7 @@ def test_the_same_tools_speak_over_stdio(service: str, service_database: str) ->
     # Of another secret key, the server beside it is not its own.
     alone = command(service_database, PKB_MCP_READ_ONLY="true", PKB_SECRET_KEY="another" * 10)
     listed, found = using(alone, list_and_search)
-    assert {tool.name for tool in listed.tools} == {"search", "fetch", "answer"}
+    assert {tool.name for tool in listed.tools} == {"list_collections", "search", "fetch", "answer"}
     assert read(found)["results"][0]["title"] == "Coast"
 
 
@@ -297,7 +309,13 @@ def test_over_stdio_the_running_server_does_the_work(
         return *(await list_and_search(client)), told, refused, unread
 
     listed, found, told, refused, unread = using(beside, use)
-    assert {tool.name for tool in listed.tools} == {"search", "fetch", "answer", "ingest"}
+    assert {tool.name for tool in listed.tools} == {
+        "list_collections",
+        "search",
+        "fetch",
+        "answer",
+        "ingest",
+    }
     best = read(found)["results"][0]
     assert (best["title"], best["url"].startswith(f"{PAGES}/ui/documents/")) == ("Coast", True)
     assert "Orsolya Quill" in read(told)["answer"]

@@ -203,8 +203,7 @@ def test_files_are_taken_in_with_their_state_shown(page: Page, tmp_path: Path) -
     failed = work.filter(has_text="broken.pdf").first
     expect(failed.locator(".state-failed")).to_be_visible()
     expect(failed.locator(".work-reason")).to_contain_text("PDF")
-    page.get_by_role("button", name="Retry Upload broken.pdf").click()
-    expect(failed.locator(".state-failed")).to_be_visible()
+    expect(page.get_by_role("button", name="Retry Upload broken.pdf")).to_have_count(0)
     expect(page.locator("#documents")).to_contain_text("Tides")
     expect(option).to_have_text(f"default ({count + 1})")
     page.goto("/ui/jobs")

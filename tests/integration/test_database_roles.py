@@ -275,6 +275,11 @@ def test_before_what_is_stored_was_granted_one_is_told_to_migrate(serving: None,
     assert (told.status_code, told.json()["detail"]) == (
         503, "The database is not migrated; run manage.py migrate.",
     )  # fmt: skip
+    with administering(NAME) as owner:
+        owner.execute("ALTER TABLE django_migrations RENAME TO of_another_installation")
+    assert "is empty: is PKB_DATA_DIR set?" in api.get("/documents").json()["detail"]
+    with administering(NAME) as owner:
+        owner.execute("ALTER TABLE of_another_installation RENAME TO django_migrations")
     call_command("migrate", verbosity=0)
     assert api.get("/documents").status_code == 200
     test_it_is_granted_the_use_of_every_table(None)

@@ -96,8 +96,10 @@ def test_an_item_begun_three_times_is_quarantined(job: Job) -> None:
 
 
 def test_retry_takes_up_what_failed_only(folder: Path, collection: Collection) -> None:
-    (folder / "4.txt").write_bytes(b"")
+    (folder / "4.txt").write_text("It is gone when it is read.")
     job = start(folder, collection)
+    begin_job(job.pk)
+    (folder / "4.txt").unlink()
     run_job_slice(job.pk)
     (folder / "4.txt").write_text("It is mended now, and has a text worth keeping.")
     retried = retry_job(job.pk)

@@ -122,7 +122,7 @@ def test_a_root_that_is_not_allowed_any_more_is_not_read(
     assert run_job_slice(begun.pk)
     assert {outcome for outcome, _ in outcomes(begun).values()} == {"failed"}
     run_job(queued)
-    assert queued.errors == [{"path": "", "reason": "There is no notes."}]
+    assert queued.errors == [{"path": "", "reason": "There is no inside/notes."}]
     assert not Chunk.objects.exists()
     assert list(find_violations()) == []
 

@@ -3,10 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
+from django.conf import settings
+
 from qa.api.openai.chat_completions import Completion, part_deltas
 from qa.api.openai.replies import AnnotatedReply, annotate
 from qa.notices import GREETING, NOTHING_NEAR
-from qa.types import Answer, Citation, Passage
+from qa.types import Answer, Citation, PageRange, Passage
 from tests.support.documents import (
     DATED_ANSWER,
     FIRST_SENTENCE,
@@ -25,10 +27,15 @@ def cited(start: int, end: int) -> Citation:
     return Citation(PASSAGE, TEXT[start:end], start, end, start, end, 0.9, "supported")
 
 
+def text_of(content: str) -> str:
+    """The content without the list of its sources."""
+    return content.partition("\n\nSources:\n")[0]
+
+
 def shown(*citations: Citation) -> tuple[str, list[str]]:
-    """The content, and the parts of it that its annotations point at."""
+    """The text, and the parts of it that its annotations point at."""
     said = reply(Answer("q", TEXT, 0.9, citations))
-    return said.text, [said.text[cited.start : cited.end] for cited in said.citations]
+    return text_of(said.text), [said.text[cited.start : cited.end] for cited in said.citations]
 
 
 def reply(answer: Answer) -> AnnotatedReply:
@@ -65,6 +72,13 @@ def test_annotations_name_document_and_quote() -> None:
     }  # fmt: skip
 
 
+def test_the_sources_are_listed_by_name_file_and_page() -> None:
+    passage = replace(PASSAGE, title="Leave", source_uri="handbook/hr/index.md")
+    citation = replace(cited(0, 10), passage=passage, page_range=PageRange(3, 3, None))
+    _, _, sources = reply(Answer("q", TEXT, 0.9, (citation,))).text.partition("Sources:\n")
+    assert sources == f"- [1] Leave, hr/index.md, page 3, {settings.PKB_PUBLIC_URL}/ui/documents/d"
+
+
 def test_an_abstention_says_so_and_cites_nothing() -> None:
     abstained = replace(UNSURE_ANSWER, is_unsure=False)
     (piece,) = annotate(record_of(abstained))
@@ -76,19 +90,21 @@ def test_an_abstention_says_so_and_cites_nothing() -> None:
 def test_what_is_not_answered_of_a_question_is_said_behind_the_answer() -> None:
     pieces = annotate(record_of(replace(SHORT_ANSWER, unanswered=("And when?",))))
     content = "".join(piece.text for piece in pieces)
-    assert content == f"{SHORT_ANSWER.text} [1]\n\nNot answered by your documents: And when?"
+    assert (
+        text_of(content) == f"{SHORT_ANSWER.text} [1]\n\nNot answered by your documents: And when?"
+    )
 
 
 def test_a_name_that_the_quotes_are_not_about_is_said_behind_the_answer() -> None:
     pieces = annotate(record_of(replace(SHORT_ANSWER, not_about=("Torvik",))))
     content = "".join(piece.text for piece in pieces)
-    assert content == f"{SHORT_ANSWER.text} [1]\n\nNot about Torvik: this is from “Coast”."
+    assert text_of(content) == f"{SHORT_ANSWER.text} [1]\n\nNot about Torvik: this is from “Coast”."
 
 
 def test_an_unsure_reply_quotes_the_closest_passages() -> None:
     message = message_of(UNSURE_ANSWER)
     content = message["content"]
-    assert content == (
+    assert text_of(content) == (
         f"Not sure. Closest passages:\n\n{FIRST_SENTENCE} [1]\n\n{LAST_SENTENCE} [2]"
     )
     cited = [annotation["file_citation"] for annotation in message["annotations"]]
@@ -110,7 +126,10 @@ def test_an_unsure_reply_shows_the_text_around_a_passage_where_it_was_read() -> 
 def test_what_other_documents_say_is_quoted_behind_the_answer() -> None:
     message = message_of(OTHERWISE_ANSWER)
     content = message["content"]
-    assert content == (f"{FIRST_SENTENCE} [1]\n\nYour documents disagree:\n{LAST_SENTENCE} [2]")
+    assert content == (
+        f"{FIRST_SENTENCE} [1]\n\nYour documents disagree:\n{LAST_SENTENCE} [2]\n\nSources:\n"
+        "- [1] Coast, https://coast.example/bavoke\n- [2] Coast, https://coast.example/bavoke"
+    )
     cited = [annotation["file_citation"] for annotation in message["annotations"]]
     assert [each["quote"] for each in cited] == [FIRST_SENTENCE, LAST_SENTENCE]
     assert all(content[e["start_index"] : e["end_index"]] == e["quote"] for e in cited)
@@ -120,7 +139,7 @@ def test_documents_that_disagree_are_dated() -> None:
     message = message_of(DATED_ANSWER)
     content = message["content"]
     lead = "Your documents disagree (the answer is of 2024-05-01):"
-    assert content == f"{FIRST_SENTENCE} [1]\n\n{lead}\n{LAST_SENTENCE} [2] (2019)"
+    assert text_of(content) == f"{FIRST_SENTENCE} [1]\n\n{lead}\n{LAST_SENTENCE} [2] (2019)"
     cited = [annotation["file_citation"] for annotation in message["annotations"]]
     assert all(content[e["start_index"] : e["end_index"]] == e["quote"] for e in cited)
 

@@ -47,6 +47,13 @@ def test_a_reply_that_claims_nothing_is_no_answer(reply: str) -> None:
     assert read_conversation(messages) == ("And who built it?", [Exchange(TALL, TALL, "")])
 
 
+def test_the_list_of_sources_is_no_part_of_an_answer() -> None:
+    reply = "It is 40 m high. [1]\n\nSources:\n- [1] Towers, https://coast.example/bavoke"
+    messages = [says("user", TALL), says("assistant", reply), says("user", "And who built it?")]
+    _, (past,) = read_conversation(messages)
+    assert past.answer == "It is 40 m high. [1]"
+
+
 def test_three_exchanges_keep_a_topic_that_came_before_them() -> None:
     follow_ups = ["And who built it?", "And when?", "And why?"]
     messages = [says("user", each) for each in [TALL, *follow_ups, "And for whom?"]]

@@ -1,5 +1,6 @@
 """What pages are made of: marked terms, overlaid chunks, charts, the map's projection."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import numpy as np
@@ -8,7 +9,10 @@ import pytest
 from corpus.jobs.kinds.edit_job import Act
 from corpus.jobs.kinds.map_job import project
 from corpus.models import Chunk, Document, Job
-from web.templatetags.pages import about, first_words, job_name, place_name, type_name
+from qa.context import EXTRACTIVE
+from tests.support.documents import SHORT_ANSWER, UNSURE_ANSWER, record_of
+from web.answer_presenter import NOTHING_PROVED, STOOD_IN, Turn
+from web.templatetags.pages import about, first_words, job_figures, job_name, place_name, type_name
 from web.views.quality_pages import AXIS, HEIGHT, MARGIN, day_bars, place_dot
 from web.views.search_pages import find_terms
 
@@ -77,12 +81,28 @@ def test_alike_vectors_lie_in_the_middle(count: int) -> None:
     assert share == 0
 
 
+def test_items_that_were_refused_are_no_failure_of_a_job() -> None:
+    job = Job(status=Job.Status.SUCCEEDED, total=5, done=3, failed=2)
+    assert job_figures(job) == "3 of 5, 2 refused"
+    job.status = Job.Status.FAILED
+    assert job_figures(job) == "3 of 5, 2 failed"
+    assert job_figures(Job(total=5, done=3)) == "3 of 5"
+
+
+def test_a_page_says_what_became_of_the_model_s_text() -> None:
+    record = replace(record_of(SHORT_ANSWER), answerer=EXTRACTIVE)
+    assert Turn(record).lm_notice == ""
+    stood_in = Turn(replace(record, fallback="openai/m failed: timed out"))
+    assert stood_in.lm_notice == f"{STOOD_IN} (openai/m failed: timed out)"
+    unsure = replace(record_of(UNSURE_ANSWER), answerer="openai/m")
+    assert Turn(unsure).lm_notice == NOTHING_PROVED
+
+
 @pytest.mark.parametrize(
     ("uri", "place"),
     [
         ("file:///srv/manuals/How%20to.pdf", "manuals/How to.pdf"),
-        (f"file:///var/uploads/{'0a' * 16}/notes.md", "notes.md"),
-        (f"{'0a' * 16}/notes.md", "notes.md"),
+        ("file:///srv/handbook/benefits/index.md", "benefits/index.md"),
         ("https://coast.example/towers/bavoke?x=1", "coast.example/bavoke"),
         ("https://coast.example", "coast.example"),
         ("srv/inbox/notes/a.md", "notes/a.md"),

@@ -24,7 +24,7 @@ def roots(settings: Any) -> None:
         ("/home/ida/inbox/a.md", "inbox-2/a.md"),
         ("/srv/inbox/my letters/a.md", "my letters/a.md"),
         ("/srv/inbox", "inbox"),
-        ("/var/pkb/uploads/0a1b/a.md", "uploads/0a1b/a.md"),
+        ("/var/pkb/uploads/0a1b/a.md", "a.md"),
         ("/srv/inbox-3/a.md", "root/srv/inbox-3/a.md"),
         ("/", "root"),
         ("", ""),
@@ -34,10 +34,10 @@ def test_a_path_is_shown_from_its_root_on(path: str, shown: str) -> None:
     assert shown_path(path) == shown
 
 
-def test_of_a_file_below_no_root_the_name_is_shown(settings: Any) -> None:
+def test_of_a_file_below_no_root_name_and_folder_are_shown(settings: Any) -> None:
     settings.PKB_INGEST_ROOTS = []
-    assert shown_path("/home/ida/inbox/a.md") == "a.md"
-    assert shown_uri("file:///home/ida/a%20b.md", file_path="/home/ida/a b.md") == "a%20b.md"
+    assert shown_path("/home/ida/inbox/index.md") == "inbox/index.md"
+    assert shown_uri("file:///home/ida/a%20b.md", file_path="/home/ida/a b.md") == "ida/a%20b.md"
 
 
 def test_a_number_is_given_to_no_name_that_is_there(settings: Any) -> None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from datetime import date
 from typing import Any, NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from django import template
 from django.conf.locale import LANG_INFO
@@ -14,9 +14,9 @@ from corpus.ingestion.original_files import has_original, has_pages
 from corpus.jobs.kinds.edit_job import Act
 from corpus.loaders.ocr import OCR
 from corpus.loaders.registry import FORMATS
-from corpus.models import Job, JobItem, Site, WatchedFolder
+from corpus.models import Document, Job, JobItem, Site, WatchedFolder
 from corpus.roots.file_systems import filter_unmounted
-from corpus.roots.shown_paths import shown_path
+from corpus.roots.shown_paths import short_place, shown_path, shown_uri
 from web.rendered_text import MARKDOWN, visible_text
 from web.text_tables import WITH_TABLES
 
@@ -47,22 +47,13 @@ def shown_name(document: Any) -> str:
     return document.title or unquote(document.name)
 
 
-# The folder of each upload has a made-up name; clients see its path from there on.
-_UPLOAD = re.compile(r"(?:^|/uploads/)[0-9a-f]{32}/")
-
-
 @register.filter
 def place_name(document: Any) -> str:
     """Return the file of a document or passage, with its folder or host; empty for a text."""
-    uri = unquote(document.source_uri)
-    parts = urlsplit(uri)
-    steps = [step for step in parts.path.split("/") if step]
-    if parts.scheme in {"http", "https"}:
-        return "/".join([parts.netloc, *steps[-1:]])
-    # Without a scheme it is a path from its root on.
-    if parts.scheme not in {"file", ""}:
-        return uri
-    return "/".join(steps[-1:] if _UPLOAD.search(parts.path) else steps[-2:])
+    uri: str = document.source_uri
+    if isinstance(document, Document):
+        uri = shown_uri(uri, file_path=document.file_path)
+    return short_place(uri)
 
 
 # A link that the end of a preview cuts off, and marks of form that it leaves open.
@@ -286,6 +277,13 @@ def job_name(job: Job) -> str:
         return f"Import {arguments['address']}"
     template = _KINDS.get(Job.Kind(job.kind), str(job.kind))
     return template.format(source=arguments.get("source", ""))
+
+
+@register.filter
+def job_figures(job: Job) -> str:
+    """Return how many items of a job are done; of a job that succeeded, the others are refused."""
+    problem = "refused" if job.status == Job.Status.SUCCEEDED else "failed"
+    return f"{job.done} of {job.total}" + (f", {job.failed} {problem}" if job.failed else "")
 
 
 @register.filter

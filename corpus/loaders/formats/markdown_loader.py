@@ -18,7 +18,7 @@ _MAX_FRONT_MATTER_CHARS = 64 * 1024
 # Maximum nesting of quotes and lists, for which the parser recurses.
 _MAX_NESTING = 50
 _BOLD_LINE = re.compile(r" {0,3}(\*\*|__)((?:(?!\1).)+)\1[ \t]*$")
-_TAG_KEYS = ("tags", "keywords", "categories")
+_TAG_KEYS = ("tags", "categories")
 _CREATED_KEYS = ("created", "created_at", "date")
 # These have fields of their own and are not metadata too.
 _OWN_FIELDS = frozenset(("title", "chapter", "section", *_TAG_KEYS))

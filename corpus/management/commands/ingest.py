@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from corpus.errors import DuplicateDocument, PkbError
+from corpus.errors import CollectionNotFound, DuplicateDocument, PkbError
 from corpus.ingestion.decisions import failed_result
 from corpus.ingestion.document_writer import StoredDocument
 from corpus.ingestion.file_scan import find_files
@@ -30,6 +30,7 @@ from corpus.tags import normalize_tags
 
 STDIN = Path("-")
 MAX_WORKERS = 64
+CREATE_COLLECTION = " Create it in the library, or with POST /collections."
 
 
 class Command(BaseCommand):
@@ -93,7 +94,8 @@ class Command(BaseCommand):
             collection = Collection.objects.get_named(options["collection"])
             tags = normalize_tags(options["tag"])
         except PkbError as exc:
-            raise CommandError(str(exc), returncode=2) from exc
+            hint = isinstance(exc, CollectionNotFound) * CREATE_COLLECTION
+            raise CommandError(f"{exc}{hint}", returncode=2) from exc
         addresses = [place for place in options["paths"] if isinstance(place, str)]
         paths = [place for place in options["paths"] if place not in {STDIN, *addresses}]
         _check_usage(paths, options)

@@ -2,7 +2,6 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import DatabaseError
 
 from corpus.errors import CollectionNotFound
 from corpus.models import Collection
@@ -29,7 +28,7 @@ class Command(BaseCommand):
             collection = Collection.objects.get_named(name) if name else None
             vectors = options["vectors"]
             manifest = export_to(folder.resolve(), vectors=vectors, collection=collection)
-        except (BackupError, CollectionNotFound, DatabaseError, OSError) as exc:
+        except (BackupError, CollectionNotFound, OSError) as exc:
             raise CommandError(str(exc)) from exc
         rows = manifest.rows
         self.stdout.write(

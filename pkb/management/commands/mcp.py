@@ -17,8 +17,8 @@ LOOPBACK = "127.0.0.1"
 
 class Command(BaseCommand):
     help = (
-        "Offer the MCP tools search, fetch, answer and ingest over standard input and "
-        "output. A running server of this installation does the work, if there is one."
+        "Offer the MCP tools list_collections, search, fetch, answer and ingest over standard "
+        "input and output. A running server of this installation does the work, if there is one."
     )
     requires_system_checks = [CONFIGURATION]
 

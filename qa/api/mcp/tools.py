@@ -1,4 +1,4 @@
-"""The tools of MCP: search, fetch, answer and ingest."""
+"""The tools of MCP: list_collections, search, fetch, answer and ingest."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import DatabaseError, connections
+from django.db.models import QuerySet
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent
 from pydantic import AfterValidator, Field
@@ -18,14 +19,14 @@ from corpus.api.ingest_views import IngestResponse
 from corpus.api.outages import translate_error
 from corpus.catalogue import get_or_create_collection
 from corpus.characters import is_storable
-from corpus.errors import DocumentNotFound, PkbError
+from corpus.errors import CollectionNotFound, DocumentNotFound, PkbError
 from corpus.ingestion.ingest import ingest_submission
 from corpus.ingestion.submission import Attributes, Submission
-from corpus.models import DEFAULT_COLLECTION, MAX_QUALIFIED_NAME_CHARS, Chunk, Document
+from corpus.models import DEFAULT_COLLECTION, MAX_QUALIFIED_NAME_CHARS, Chunk, Collection, Document
 from corpus.roots.shown_paths import shown_uri
 from corpus.tags import normalize_tags
 from qa.answer_question import answer_question
-from qa.answer_record import AnswerShown, QuoteRecord, new_answer_record
+from qa.answer_record import AnswerShown, QuoteRecord, new_answer_record, public_url
 from qa.context import build_context
 from qa.grounding.disagreement import describe_disagreement
 from qa.notices import UNANSWERED, UNSURE
@@ -54,6 +55,16 @@ AnswerResult = Annotated[CallToolResult, dict[str, Any]]
 CollectionArgument = Annotated[
     Storable, Field(description="which collection", max_length=MAX_QUALIFIED_NAME_CHARS)
 ]
+
+
+class ListedCollection(TypedDict):
+    name: str
+    description: str
+    document_count: int
+
+
+class Collections(TypedDict):
+    collections: list[ListedCollection]
 
 
 class Result(TypedDict):
@@ -93,11 +104,31 @@ def as_tool(act: Callable[Parameters, Returned]) -> Callable[Parameters, Returne
             error = translate_error(exc)
             if error is None:
                 raise
-            raise ToolError(str(error) or error.title) from exc
+            hint = " `list_collections` names those there are."
+            message = str(error) or error.title
+            raise ToolError(message + hint * isinstance(error, CollectionNotFound)) from exc
         finally:
             connections.close_all()
 
     return run
+
+
+@as_tool
+def list_collections() -> Collections:
+    """List the collections that the other tools may be asked for."""
+    rows: QuerySet[Any] = (
+        Collection.objects.with_counts().select_related("owner").order_by("name", "pk")
+    )
+    return {
+        "collections": [
+            {
+                "name": row.qualified_name,
+                "description": row.description,
+                "document_count": row.document_count,
+            }
+            for row in rows
+        ]
+    }
 
 
 @as_tool
@@ -111,7 +142,7 @@ def search(query: Words, collection: CollectionArgument = DEFAULT_COLLECTION) ->
             {
                 "id": passage.chunk_id,
                 "title": _join_path(passage.name, passage.heading_path),
-                "url": _public_url(passage.source_uri, passage.document_id),
+                "url": public_url(passage.source_uri, passage.document_id),
             }
             for passage in matches.results
         ]
@@ -144,7 +175,7 @@ def fetch(id: str) -> Fetched:
         "id": str(uuid),
         "title": title,
         "text": text,
-        "url": _public_url(document.source_uri, str(document.pk)),
+        "url": public_url(document.source_uri, str(document.pk)),
         "metadata": {
             "document_id": str(document.pk),
             "source_uri": shown_uri(document.source_uri, file_path=document.file_path),
@@ -206,7 +237,7 @@ def _format_quotes(lead: str, quotes: Sequence[QuoteRecord]) -> str:
     lines = [lead]
     for number, quote in enumerate(quotes, start=1):
         title = _join_path(quote.name, quote.heading_path)
-        url = _public_url(quote.source_uri, quote.document_id or "")
+        url = public_url(quote.source_uri, quote.document_id or "")
         place = ", ".join(filter(None, [title, quote.document_date, url]))
         lines.append(f'[{number}] "{quote.whole_text}" ({place})')
     return "\n".join(lines)
@@ -214,10 +245,3 @@ def _format_quotes(lead: str, quotes: Sequence[QuoteRecord]) -> str:
 
 def _join_path(name: str, heading_path: Iterable[str]) -> str:
     return " > ".join(dict.fromkeys((name, *heading_path)))
-
-
-def _public_url(source_uri: str, document_id: str) -> str:
-    """Return the web page that a document came from, else its page in the web app."""
-    if source_uri.startswith(("https://", "http://")):
-        return source_uri
-    return f"{settings.PKB_PUBLIC_URL}/ui/documents/{document_id}"

@@ -19,8 +19,9 @@ from corpus.api.fields import read_input
 from corpus.embedders import get_embedder
 from corpus.errors import Errors, ModelNotFound
 from corpus.models import Collection
+from corpus.roots.shown_paths import short_place
 from qa.answer_question import answer_question
-from qa.answer_record import AnswerRecord, QuoteRecord, new_answer_record
+from qa.answer_record import AnswerRecord, QuoteRecord, new_answer_record, public_url
 from qa.api.chat_stream import EVENT_STREAM, respond_with_events
 from qa.api.openai.base_view import OpenAIView
 from qa.api.openai.fields import MAX_QUESTION_CHARS
@@ -28,7 +29,7 @@ from qa.api.openai.served_models import find_collection
 from qa.context import build_context
 from qa.grounding.disagreement import describe_disagreement
 from qa.intent import complete_follow_up
-from qa.notices import UNANSWERED, UNSURE, is_notice
+from qa.notices import SOURCES, UNANSWERED, UNSURE, is_notice
 from qa.sessions import trim_history
 from qa.types import Exchange
 
@@ -168,7 +169,8 @@ def read_conversation(messages: Messages) -> tuple[str, list[Exchange]]:
         if message["role"] == "user" and 0 < len(content) <= MAX_QUESTION_CHARS:
             pairs.append((content, ""))
         elif message["role"] == "assistant" and pairs and not is_notice(content):
-            pairs[-1] = (pairs[-1][0], content[:MAX_QUESTION_CHARS])
+            text, _, _ = content.partition(f"\n\n{SOURCES}\n")
+            pairs[-1] = (pairs[-1][0], text[:MAX_QUESTION_CHARS])
     exchanges: list[Exchange] = []
     for question, answer in pairs:
         exchanges.append(Exchange(question, complete_follow_up(question, exchanges), answer))
@@ -179,11 +181,13 @@ def annotate(answer: AnswerRecord) -> list[ReplyPart]:
     """Split the answer after each cited part and add a marker there: ``[1]`` is the first.
 
     Quotes of disagreeing documents follow the answer. Without an answer, the closest passages are
-    quoted, if there are any.
+    quoted, if there are any. The sources of all markers are listed at the end.
     """
     # OpenAI's format has no abstention: it is put in words, which the history recognizes.
     if answer.kind == "unsure":
-        return list(_list_quotes(UNSURE, answer.closest, is_whole=True))
+        return [
+            *_list_quotes(UNSURE, answer.closest, is_whole=True), *_list_sources(answer.closest)
+        ]  # fmt: skip
     parts = list(_mark_citations(answer))
     if answer.notice is not None:
         parts.append(ReplyPart(f"\n\n{answer.notice}" if parts else answer.notice))
@@ -197,11 +201,30 @@ def annotate(answer: AnswerRecord) -> list[ReplyPart]:
             at=sum(len(part.text) for part in parts),
             first=len(answer.citations) + 1,
         )
-    return parts
+    return [*parts, *_list_sources([*_in_order(answer), *answer.disagreement])]
+
+
+def _in_order(answer: AnswerRecord) -> list[QuoteRecord]:
+    """Return the citations in the order of their markers."""
+    return sorted(answer.citations, key=lambda citation: citation.answer_end)
+
+
+def _list_sources(quotes: Sequence[QuoteRecord]) -> Iterator[ReplyPart]:
+    """List the documents of numbered quotes: name, file, page and address."""
+    lines = []
+    for number, quote in enumerate(quotes, start=1):
+        url, page = "", quote.page_range.page
+        if quote.document_id:
+            url = public_url(quote.source_uri, quote.document_id)
+        place = "" if url == quote.source_uri else short_place(quote.source_uri)
+        parts = (quote.name, place, f"page {page}" if page else "", url)
+        lines.append(f"- [{number}] {', '.join(dict.fromkeys(filter(None, parts)))}")
+    if lines:
+        yield ReplyPart("\n".join([f"\n\n{SOURCES}", *lines]))
 
 
 def _mark_citations(answer: AnswerRecord) -> Iterator[ReplyPart]:
-    citations = sorted(answer.citations, key=lambda citation: citation.answer_end)
+    citations = _in_order(answer)
     markers = [f" [{number}]" for number in range(1, len(citations) + 1)]
     at = 0
     for citation, marker in zip(citations, markers, strict=True):

@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import PkbError
 from corpus.models import DEFAULT_COLLECTION
+from corpus.roots.shown_paths import short_place
 from corpus.tags import normalize_tags
 from qa import models
 from qa.answer_question import answer_question
@@ -81,7 +82,7 @@ def _format_answer(shown: AnswerJson) -> Iterator[str]:
         if citation["quote"] in shown["answer"]:
             yield _format_source(number, citation)
         else:
-            yield from _format_quote(number, citation, f", {citation['support']}")
+            yield from _format_quote(number, citation, citation["support"])
     if shown["notice"]:
         yield f"\n{shown['notice']}"
     for part in shown["unanswered"]:
@@ -91,8 +92,7 @@ def _format_answer(shown: AnswerJson) -> Iterator[str]:
         yield f"\n{describe_disagreement(dates)}"
     otherwise = shown["disagreement"] or []
     for number, other in enumerate(otherwise, start=len(shown["citations"]) + 1):
-        date = f", {other['document_date']}" if other["document_date"] else ""
-        yield from _format_quote(number, other, date)
+        yield from _format_quote(number, other, other["document_date"] or "")
 
 
 def _format_closest(shown: AnswerJson) -> Iterator[str]:
@@ -119,7 +119,9 @@ def _format_quote(number: int, quoted: AnswerJson, note: str = "") -> Iterator[s
 
 
 def _format_source(number: int, quoted: AnswerJson, note: str = "") -> str:
-    address = quoted["source_uri"].rstrip("/").rsplit("/", 1)[-1]
-    name = quoted["title"] or address or str(quoted["document_id"])
+    place = short_place(quoted["source_uri"])
+    name = quoted["title"] or place or str(quoted["document_id"])
     where = " > ".join(dict.fromkeys((name, *quoted["heading_path"])))
-    return f"\n[{number}] {where} ({quoted['start_char']}-{quoted['end_char']}{note})"
+    page = f"page {quoted['page']}" if quoted["page"] else ""
+    details = ", ".join(filter(None, (place if place != name else "", page, note)))
+    return f"\n[{number}] {where}" + (f" ({details})" if details else "")

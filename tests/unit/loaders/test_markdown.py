@@ -80,8 +80,13 @@ def test_front_matter_gives_title_tags_and_metadata() -> None:
 
 
 def test_tags_may_be_one_line_and_stand_under_several_names() -> None:
-    document = loaded("---\ntags: a, b\nkeywords: [b, c]\n---\nText", "a.md")
+    document = loaded("---\ntags: a, b\ncategories: [b, c]\n---\nText", "a.md")
     assert document.tags == ("a", "b", "c")
+
+
+def test_keywords_of_front_matter_are_metadata() -> None:
+    document = loaded("---\ntags: a\nkeywords: [b, c]\n---\nText", "a.md")
+    assert (document.tags, document.metadata) == (("a",), {"keywords": ["b", "c"]})
 
 
 def test_toml_front_matter_is_read() -> None:
