@@ -35,10 +35,9 @@ django.setup()
 
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.catalogue import create_collection
-from corpus.errors import DuplicateDocument
 from corpus.ingestion.ingest import ingest_submission
 from corpus.ingestion.submission import Attributes, Submission, SubmittedFile
-from corpus.models import Collection
+from corpus.models import Collection, Document
 from evaluation.datasets import read_dataset
 from evaluation.index import index_dataset
 from evaluation.metrics import contains_gold
@@ -56,10 +55,7 @@ SEED = 24
 
 def main() -> None:
     options = _parse_options()
-    files = [
-        path for name in FILE_SETS for path in sorted((options.datasets / name / "files").iterdir())
-    ]
-    collection = _ingest(files)
+    collection, files = ingest_files(options.datasets)
     rows = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
     asked = [row for row in rows if options.part in {None, row["part"]}]
     report = {"named": _ask_named(asked, collection, stems=[path.stem for path in files])}
@@ -79,17 +75,19 @@ def _parse_options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _ingest(files: Iterable[Path]) -> Collection:
-    """Return the collection of these files; the tag of each is its name without the ending."""
+def ingest_files(datasets: Path) -> tuple[Collection, list[Path]]:
+    """Return the collection of the sets' files; the tag of each is its name without the ending."""
+    files = [path for name in FILE_SETS for path in sorted((datasets / name / "files").iterdir())]
     collection = Collection.objects.find(COLLECTION) or create_collection(COLLECTION)
+    stored = set(
+        Document.objects.filter(collection=collection).values_list("source_uri", flat=True)
+    )
     for path in files:
-        file = SubmittedFile(path.read_bytes(), path.name)
-        attributes = Attributes(source_uri=path.name, tags=(path.stem.lower(),))
-        try:
+        if path.name not in stored:
+            file = SubmittedFile(path.read_bytes(), path.name)
+            attributes = Attributes(source_uri=path.name, tags=(path.stem.lower(),))
             ingest_submission(Submission(file, attributes), collection=collection)
-        except DuplicateDocument:  # of an earlier run
-            continue
-    return collection
+    return collection, files
 
 
 def _ask_named(

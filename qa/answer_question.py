@@ -28,10 +28,11 @@ from qa.configuration_hash import configuration_sha256
 from qa.context import EXTRACTIVE, QAContext
 from qa.graph_state import QAInput
 from qa.grounding.citations import CitationVerifier
-from qa.intent import IntentKind
+from qa.grounding.subjects import read_names
+from qa.intent import IntentKind, is_brief, is_follow_up
 from qa.language_model import VerifiedDraft
 from qa.learned_confidence import with_learned
-from qa.models import ERASED_ANSWER, ERASED_CITATION
+from qa.models import ERASED_ANSWER, ERASED_CITATION, NO_QUESTIONS
 from qa.search.display import add_page_numbers, show_units
 from qa.search.hybrid import VersionPinnedRetriever
 from qa.search.selected_text import SelectedText
@@ -311,7 +312,7 @@ def run_graph(inputs: QAInput, context: QAContext, selected_text: str) -> GraphR
     A summary of "this" uses the selected text only, however little it says.
     """
     if not selected_text.strip():
-        return _run(inputs, context)
+        return _run_in_conversation(inputs, context)
     # Without phrasings: a text this short is read completely.
     selected = replace(context, retriever=SelectedText(selected_text), expansion_count=0)
     state, steps = _run(inputs, selected)
@@ -322,6 +323,28 @@ def run_graph(inputs: QAInput, context: QAContext, selected_text: str) -> GraphR
     whole, further = _run(inputs, context)
     # A selection that may answer beats documents that do not.
     is_nearer = answer.kind == "unsure" and whole["answer"].kind == "abstained"
+    return state if is_nearer else whole, steps + further
+
+
+def _run_in_conversation(inputs: QAInput, context: QAContext) -> GraphRun:
+    """Answer a follow-up from the documents that were quoted last, else from the collection.
+
+    A language model is told the conversation instead.
+    """
+    history = inputs["history"]
+    versions = next((past.versions for past in reversed(history) if past.versions), ())
+    is_told = context.uses_language_model or context.rewriter is not None
+    question = inputs["question"]
+    refers_back = is_follow_up(question) or (is_brief(question) and not read_names(question))
+    if is_told or not versions or not refers_back:
+        return _run(inputs, context)
+    state, steps = _run({**inputs, "versions": versions}, context)
+    if not state["answer"].abstained or state["intent"].kind in NO_QUESTIONS:
+        return state, steps
+    whole, further = _run(inputs, context)
+    steps = [{**step, "name": f"quoted.{step['name']}"} for step in steps]
+    # What may answer there is nearer than what does not elsewhere.
+    is_nearer = state["answer"].kind == "unsure" and whole["answer"].abstained
     return state if is_nearer else whole, steps + further
 
 

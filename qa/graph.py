@@ -7,6 +7,7 @@
      |        +--|------------------|--------|-------------+
      |           |                  +-> list_documents       the documents that mention something
      +-----------+-> abstain                                 nothing asked or found
+     +-> shorten                                             the last answer, on request
 
 The graph is a line: LangGraph runs a step of one node on the caller's thread, and so on the
 caller's database connection. Do not fan out, and stream "updates" only.
@@ -21,13 +22,22 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
+from corpus.filters import Comparison
 from corpus.telemetry import Step, span
 from qa.context import EXTRACTIVE, QAContext
 from qa.graph_state import AnsweredPart, QAInput, QAState
+from qa.grounding.citations import cite as cite_quote
 from qa.grounding.outline import Section, summarize_outline
 from qa.grounding.parts import join_answers
 from qa.grounding.subjects import find_other_subjects
-from qa.intent import Intent, IntentKind, classify, is_greeting
+from qa.intent import (
+    Intent,
+    IntentKind,
+    classify,
+    classify_request,
+    complete_within_documents,
+    is_greeting,
+)
 from qa.language_model import draft_and_verify, expand_question, rewrite_question
 from qa.readers import read_passages
 from qa.readers.heading_lists import headings_of
@@ -51,9 +61,17 @@ def parse(state: QAState, runtime: Runtime[QAContext]) -> Update:
     context = runtime.context
     with span(Step.PARSE):
         question = " ".join(state["question"].split())
+        bare = Query(question, state["collection"])
         if is_greeting(question):  # no model is asked to rewrite it
-            return {"intent": classify(question), "query": Query(question, state["collection"])}
-        rewrite = partial(rewrite_question, question, state["history"], rewriter=context.rewriter)
+            return {"intent": classify(question), "query": bare}
+        # A language model may do what is asked of the last answer.
+        request = classify_request(question)
+        if request and state["history"] and not context.uses_language_model:
+            return {"intent": Intent(request, question), "query": bare}
+        history, versions = state["history"], state.get("versions", ())
+        rewrite = partial(rewrite_question, question, history, rewriter=context.rewriter)
+        if versions:
+            rewrite = partial(complete_within_documents, question, history)
         intent = classify(context.run_cancellable(rewrite))
         if context.uses_language_model:  # it answers all parts at once, from several passages
             intent = replace(intent, parts=())
@@ -65,12 +83,19 @@ def parse(state: QAState, runtime: Runtime[QAContext]) -> Update:
             collection=state["collection"],
             tags=state["tags"],
             k=state["k"],
+            filters=_one_of(versions),
             phrasings=context.run_cancellable(expand),
             wants_list=intent.wants_list,
         )
         if intent.kind is IntentKind.PARTS and intent.parts:
             query = _query_of_part(query, intent.parts[0])
     return {"intent": intent, "query": query}
+
+
+def _one_of(versions: tuple[str, ...]) -> Comparison | None:
+    """Return the filter that keeps these document versions; None if there are none."""
+    key = "content_sha256"
+    return Comparison("in", key, key, versions) if versions else None
 
 
 def _query_of_part(query: Query, part: str) -> Query:
@@ -171,6 +196,17 @@ def _sections(intent: Intent, query: Query, candidates: Sequence[Passage]) -> li
     return read_sections(named) if named else []
 
 
+def shorten(state: QAState, runtime: Runtime[QAContext]) -> Update:
+    """Quote only the few words, or the first sentence, of the last answer."""
+    last = state["history"][-1]
+    if last.short is None or last.short.text == last.answer:
+        return {"answer": _signed(Answer("", "", confidence=0.0), state, answerer="")}
+    text = last.short.text
+    citation = cite_quote(last.short, 0, len(text))
+    runtime.context.listener.on_text(text, citation)
+    return {"answer": _signed(Answer("", text, citation.score, (citation,)), state)}
+
+
 def abstain(state: QAState, runtime: Runtime[QAContext]) -> Update:
     """Return an empty answer: nothing was asked or found."""
     return {"answer": _signed(Answer("", "", confidence=0.0), state, answerer="")}
@@ -194,16 +230,18 @@ def next_part(state: QAState) -> Update:
 def join(state: QAState, runtime: Runtime[QAContext]) -> Update:
     """Join the answers to all parts, and send the text."""
     intent, answered = state["intent"], state["answered_parts"]
+    asked = intent.parts
     if intent.kind is IntentKind.COMPARISON:
         whole, *sides = answered
         answered = (whole,) if _covers(intent, whole.answer) else tuple(sides)
+        asked = intent.names  # nobody asked the questions about them
     if len(answered) == 1:
         joined = answered[0].answer
     else:
-        joined = join_answers(
-            state["question"],
-            [replace(each.answer, question=each.query.text) for each in answered],
-        )
+        parts = [
+            replace(each.answer, question=part) for each, part in zip(answered, asked, strict=True)
+        ]
+        joined = join_answers(state["question"], parts)
     for text, citation in joined.pieces:
         runtime.context.listener.on_text(text, citation)
     queries = [each.query.text for each in answered]
@@ -229,8 +267,11 @@ def _signed(made: Answer, state: QAState, *, answerer: str = EXTRACTIVE) -> Answ
     return replace(made, question=state["question"], answerer=answerer, intent=kind)
 
 
-def asks_something(state: QAState) -> Literal["retrieve", "abstain"]:
-    return "abstain" if state["intent"].kind is IntentKind.GREETING else "retrieve"
+def asks_something(state: QAState) -> Literal["retrieve", "shorten", "abstain"]:
+    kind = state["intent"].kind
+    if kind is IntentKind.SHORTER:
+        return "shorten"
+    return "abstain" if kind in {IntentKind.GREETING, IntentKind.REWORDING} else "retrieve"
 
 
 def has_candidates(state: QAState) -> Literal["rerank", "summarize", "abstain"]:
@@ -260,7 +301,7 @@ def has_next_part(state: QAState) -> Literal["retrieve", "join"]:
 def build_graph() -> CompiledStateGraph[QAState, QAContext, QAInput, QAState]:
     graph = StateGraph(QAState, context_schema=QAContext, input_schema=QAInput)
     nodes = (
-        parse, retrieve, rerank, read, list_documents, summarize, answer, cite, abstain,
+        parse, retrieve, rerank, read, list_documents, summarize, shorten, answer, cite, abstain,
         next_part, join,
     )  # fmt: skip
     for node in nodes:
@@ -274,6 +315,6 @@ def build_graph() -> CompiledStateGraph[QAState, QAContext, QAInput, QAState]:
     graph.add_conditional_edges("cite", has_parts)
     graph.add_conditional_edges("abstain", has_parts)
     graph.add_conditional_edges("next_part", has_next_part)
-    for last in ("list_documents", "summarize", "join"):
+    for last in ("list_documents", "summarize", "shorten", "join"):
         graph.add_edge(last, END)
     return graph.compile()

@@ -13,6 +13,7 @@ class QAInput(TypedDict):
     collection: str
     tags: tuple[str, ...]
     k: int
+    versions: NotRequired[tuple[str, ...]]  # SHA-256 of the only documents to search
 
 
 class AnsweredPart(NamedTuple):

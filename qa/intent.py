@@ -20,6 +20,8 @@ class IntentKind(StrEnum):
     OVERVIEW = "overview"  # of all documents: their beginnings
     MENTIONS = "mentions"  # the documents that mention something
     GREETING = "greeting"  # nothing is asked
+    SHORTER = "shorter"  # the last answer, shortened
+    REWORDING = "rewording"  # the last answer in other words or another form
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,50 @@ _GREETING = re.compile(
 def is_greeting(text: str) -> bool:
     """Return whether a text only greets, thanks or asks for help."""
     return _GREETING.fullmatch(text.strip()) is not None
+
+
+_ANSWER = r"(?:it|that|this|them|these|(?:the|your)(?:\s+last)?\s+(?:answer|list|text|reply))"
+_AS_REQUEST = (
+    r"\A(?:(?:ok|okay|thanks|and|now|please),?\s+)*+"
+    r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?)?"
+)
+_SHORTER = re.compile(
+    rf"""{_AS_REQUEST}(?:
+    shorten(?:\s+{_ANSWER})?
+    | (?:make|keep|say|put|write)\s+{_ANSWER}\s+(?:a\s+(?:bit|little)\s+|much\s+)?
+      (?:short(?:er)?|brief(?:er|ly)?|(?:more\s+)?concise(?:ly)?)
+    | (?:a\s+(?:bit|little)\s+|much\s+)?(?:shorter|briefer|more\s+briefly)
+    | (?:(?:say|put|give)\s+(?:me\s+)?{_ANSWER}\s+)?in\s+(?:short|brief|a\s+nutshell|one\s+sentence
+      |(?:a\s+)?few(?:er)?\s+words)
+    | (?:(?:give|show|tell)\s+me\s+)?(?:the|a)\s+short(?:er)?\s+(?:version|answer)
+    )(?:,?\s+please)?""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_REWORDING = re.compile(
+    rf"""{_AS_REQUEST}(?:
+    (?:translate|rewrite|rephrase|reword|paraphrase|simplify|reformat)(?:\s+{_ANSWER})?
+      (?:\s+(?:in|to|into|as|for)\s+.{{1,60}})?
+    | (?:make|turn|put|format|show|give|say|write|explain|tell)\s+(?:me\s+)?{_ANSWER}\s+
+      (?:(?:in|into|as|to)\s+)?(?:
+        (?:an?\s+)?(?:table|list|chart|diagram|e-?mail|(?:bullet(?:ed)?\s+)?(?:points?|list)|bullets)
+        | (?:(?:in|with)\s+)?(?:simpler|simple|plain|plainer|easier|easy|other|different|your\s+own)
+          (?:\s+(?:words?|terms|english|language))?
+        | (?:english|german|french|spanish|italian|dutch|portuguese|polish|russian|turkish|chinese
+          |japanese|arabic)
+        | (?:more\s+)?(?:formal(?:ly)?|friendly|detailed|simply) | longer | nicer )
+    | as\s+(?:an?\s+)?(?:table|(?:bullet(?:ed)?\s+)?list|bullet\s+points)
+    | (?:in|into)\s+(?:english|german|french|spanish|italian|simpler\s+words|plain\s+english)
+    )(?:,?\s+please)?""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def classify_request(text: str) -> IntentKind | None:
+    """Return what is to be done with the last answer; None for what may be a question."""
+    request = text.strip(" \t\n.,?!")
+    if _SHORTER.fullmatch(request):
+        return IntentKind.SHORTER
+    return IntentKind.REWORDING if _REWORDING.fullmatch(request) else None
 
 
 _SUMMARY = re.compile(
@@ -308,6 +354,8 @@ _WORD = re.compile(r"[\w][\w'’-]*")
 
 # A question with fewer content words is not self-contained.
 MIN_CONTENT_WORDS = 2
+# One with more is not about what was said before, unless it says so.
+MAX_BRIEF_WORDS = 3
 
 _FUNCTION_WORDS = frozenset(
     "a about above after again all also am an and any are as at be because been before being"
@@ -351,6 +399,23 @@ def is_follow_up(question: str) -> bool:
         is_answered_inside = len(before) >= MIN_CONTENT_WORDS or _EXPLETIVE.search(bare)
         return len(words) < MIN_CONTENT_WORDS or not is_answered_inside
     return len(words) < MIN_CONTENT_WORDS and not (words and _DEFINITION.match(bare))
+
+
+def complete_within_documents(question: str, history: Sequence[Exchange]) -> str:
+    """Return what to search for in the documents quoted last: the question's own words.
+
+    Only words that refer to the topic are replaced. A topic that is merely appended finds the last
+    answer again.
+    """
+    bare = _CONJUNCTION.sub("", _FILLER.sub("", question)) or question
+    references = (_PRONOUN, _POSSESSIVE, _DEMONSTRATIVE)
+    refers = any(reference.search(bare) for reference in references)
+    return complete_follow_up(question, history) if refers else bare
+
+
+def is_brief(question: str) -> bool:
+    """Return whether a question has so few words that it may be about what was said before."""
+    return len(_content_words(question)) <= MAX_BRIEF_WORDS
 
 
 def find_topic(question: str) -> str:

@@ -21,7 +21,12 @@ from corpus.models.base import BoundModel, LockableQuerySet, OwnedModel
 from qa.intent import IntentKind
 
 # Intents that documents cannot answer.
-NO_QUESTIONS = (IntentKind.GREETING, IntentKind.OVERVIEW)
+NO_QUESTIONS = (
+    IntentKind.GREETING,
+    IntentKind.OVERVIEW,
+    IntentKind.SHORTER,
+    IntentKind.REWORDING,
+)
 
 
 class AnswerQuerySet(LockableQuerySet["Answer"]):

@@ -7,6 +7,10 @@ from qa.intent import IntentKind
 NOTHING_NEAR = "No answer found in your documents."
 GREETING = "Hello. Ask a question about your documents."
 UNNAMED = "Name the document to summarize by its title. Only a few can be summarized at once."
+NOT_SHORTER = "There is no shorter quote of the last answer."
+NOT_REWORDED = (
+    "Answers are quotes. Without a language model, they cannot be translated, reworded or arranged."
+)
 # Heads the passages shown in place of an answer.
 UNSURE = "Not sure. Closest passages:"
 # Heads the numbered sources below a text with markers such as [1].
@@ -21,7 +25,12 @@ _EARLIER = (
     "Name the document that is to be summed up, by its title.",
     "I am not sure. The most relevant passages:",
 )
-_NOTICES = {IntentKind.GREETING: GREETING, IntentKind.OVERVIEW: UNNAMED}
+_NOTICES = {
+    IntentKind.GREETING: GREETING,
+    IntentKind.OVERVIEW: UNNAMED,
+    IntentKind.SHORTER: NOT_SHORTER,
+    IntentKind.REWORDING: NOT_REWORDED,
+}
 
 
 def notice_of(intent: str) -> str:
@@ -46,4 +55,5 @@ def not_about_notice(names: Iterable[str], documents: Iterable[str]) -> str:
 
 def is_notice(reply: str) -> bool:
     """Return whether a reply is one of these messages, in the present or earlier words."""
-    return reply in {NOTHING_NEAR, GREETING, UNNAMED} or reply.startswith((UNSURE, *_EARLIER))
+    messages = {NOTHING_NEAR, *_NOTICES.values()}
+    return reply in messages or reply.startswith((UNSURE, *_EARLIER))

@@ -18,11 +18,14 @@ from corpus.access.principal import (
 )
 from corpus.embedders.tokens import count_cl100k_tokens
 from corpus.errors import SessionNotFound
+from corpus.models import Chunk
+from corpus.sentences import sentence_spans
 from qa.answer_question import answer_question
 from qa.context import QAContext
 from qa.models import Answer, Message, Session
 from qa.retention import reset_completed_question
-from qa.types import AnsweredQuestion, Exchange
+from qa.search.hybrid import passage_of
+from qa.types import AnsweredQuestion, Exchange, Quote
 
 # Exchanges of a session that a question is read with.
 CONTEXT_MESSAGES = 3
@@ -103,11 +106,44 @@ def ask_in_session(
 def load_history(session: Session, *, max_tokens: int) -> list[Exchange]:
     """Return the last exchanges, oldest first: at most 3, within the token limit."""
     messages = session.messages.select_related("answer").order_by("-created_at", "-pk")
+    messages = messages.prefetch_related("answer__citations")[:CONTEXT_MESSAGES]
     exchanges = [
-        Exchange(message.answer.question, message.searched, message.answer.text)
-        for message in messages[:CONTEXT_MESSAGES]
+        Exchange(
+            message.answer.question,
+            message.searched,
+            message.answer.text,
+            versions=_quoted_versions(message.answer),
+            short=None if at else _find_short(message.answer),
+        )
+        for at, message in enumerate(messages)
     ]
     return trim_history(exchanges[::-1], max_tokens)
+
+
+def _quoted_versions(answer: Answer) -> tuple[str, ...]:
+    """Return the document versions of ``Exchange.versions``."""
+    quoted = [each.content_sha256 for each in answer.citations.all() if each.document_id]
+    closest = [close["content_sha256"] for close in answer.closest[:1]]
+    return tuple(dict.fromkeys(quoted or closest))
+
+
+def _find_short(answer: Answer) -> Quote | None:
+    """Return the quote of ``Exchange.short``."""
+    short_start, short_end = answer.short_start or 0, answer.short_end or 0
+    for citation in answer.citations.all():
+        start, end = short_start - citation.answer_start, short_end - citation.answer_start
+        if 0 <= start <= end <= len(citation.quote):
+            break
+    else:
+        return None
+    chunk = Chunk.objects.with_document().filter(citations=citation).first()
+    if chunk is None or chunk.document.content_sha256 != citation.content_sha256:
+        return None
+    # A language model's statement is no quote: nothing of it is marked in the document.
+    if start == end or citation.quote[start:end] != answer.text[short_start:short_end]:
+        start, end = sentence_spans(citation.quote)[0]
+    passage = passage_of(chunk, score=answer.confidence, similarity=0.0)
+    return Quote(passage, citation.start_char + start, citation.start_char + end)
 
 
 def trim_history(exchanges: Sequence[Exchange], max_tokens: int = CONTEXT_TOKENS) -> list[Exchange]:

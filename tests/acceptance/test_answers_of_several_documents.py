@@ -112,7 +112,7 @@ def test_a_side_that_no_document_tells_is_named(api: Api) -> None:
     api.ingest(BAKERY, title="Lindow")
     answer = ask(api, "What is the difference between a page and a semaphore?")
     assert "wakes a person" in answer["answer"]
-    assert answer["unanswered"] == ["What is a semaphore?"]
+    assert answer["unanswered"] == ["a semaphore"]
 
 
 def test_documents_that_are_sought_are_shown_and_nothing_is_said(api: Api) -> None:

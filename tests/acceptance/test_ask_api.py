@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from qa.models import Answer, Feedback, Message, Session
+from qa.notices import NOT_REWORDED, NOT_SHORTER
 from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE
 
@@ -53,6 +54,37 @@ def test_a_follow_up_is_searched_with_its_topic_and_stored_as_asked(api: Api) ->
     assert searched(asked) == "How many steps does the lighthouse at Bavoke's keeper climb?"
     assert asked["question"] == follow_up
     assert Answer.objects.get(pk=asked["id"]).question == follow_up
+
+
+def test_a_follow_up_is_answered_from_the_documents_quoted_last(api: Api) -> None:
+    api.ingest(LIGHTHOUSE)
+    api.ingest("The second keeper of the church at Olmen rings its bell at noon.")
+    session_id = api.ask()["session_id"]
+    asked = api.ask("And the second keeper?", session_id=session_id)
+    assert "writes the weather" in asked["answer"]
+    assert "Olmen" not in asked["answer"]
+
+
+def test_an_answer_is_shortened_to_the_words_that_answer(api: Api) -> None:
+    api.ingest(LIGHTHOUSE)
+    first = api.ask()
+    asked = api.ask("Can you shorten that?", session_id=first["session_id"])
+    assert asked["answer"] == first["short"]
+    (citation,) = asked["citations"]
+    assert (citation["quote"], citation["document_id"]) == (
+        first["short"],
+        first["citations"][0]["document_id"],
+    )
+    again = api.ask("Shorter", session_id=first["session_id"])
+    assert (again["answer"], again["notice"]) == ("", NOT_SHORTER)
+
+
+def test_an_answer_cannot_be_reworded_without_a_model(api: Api) -> None:
+    api.ingest(LIGHTHOUSE)
+    session_id = api.ask()["session_id"]
+    asked = api.ask("Translate it into German", session_id=session_id)
+    assert (asked["kind"], asked["notice"]) == ("abstained", NOT_REWORDED)
+    assert not Answer.objects.unanswered().exists()
 
 
 def test_only_the_last_three_exchanges_are_context(api: Api) -> None:

@@ -11,10 +11,13 @@ from qa.intent import (
     IntentKind,
     asks_for_list,
     classify,
+    classify_request,
     complete_follow_up,
+    complete_within_documents,
     find_phrases,
     find_sentences,
     find_topic,
+    is_brief,
     is_follow_up,
     parse_document_query,
     split_comparison,
@@ -221,6 +224,46 @@ def test_the_topic_is_that_of_the_last_question_that_has_one() -> None:
 def test_a_topic_that_is_named_is_not_put_in_again() -> None:
     question = "And how tall is the lighthouse at Bavoke?"
     assert complete_follow_up(question, HISTORY) == question
+
+
+@pytest.mark.parametrize(
+    ("question", "searched"),
+    [
+        ("and for part-timers?", "for part-timers?"),
+        ("What about Rodabu?", "What about Rodabu?"),
+        ("Why?", "Why?"),
+        ("and how long?", "how long?"),
+        ("How tall is it?", "How tall is the lighthouse at Bavoke?"),
+    ],
+)
+def test_within_documents_only_references_are_replaced(question: str, searched: str) -> None:
+    assert complete_within_documents(question, HISTORY) == searched
+
+
+def test_a_question_of_few_words_is_brief() -> None:
+    assert is_brief("What are the 4 papers?")
+    assert not is_brief("What are the four stages of restoring a mill?")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("can you shorten that?", IntentKind.SHORTER),
+        ("Shorter, please", IntentKind.SHORTER),
+        ("make it a bit shorter", IntentKind.SHORTER),
+        ("in one sentence", IntentKind.SHORTER),
+        ("translate it into German", IntentKind.REWORDING),
+        ("Make it a table", IntentKind.REWORDING),
+        ("please say that in simpler words", IntentKind.REWORDING),
+        ("and as bullet points?", IntentKind.REWORDING),
+        ("Shorten the URL", None),
+        ("How do I translate it?", None),
+        ("make a table", None),
+        ("Translate the manual into German", None),
+    ],
+)
+def test_requests_about_the_last_answer(text: str, kind: IntentKind | None) -> None:
+    assert classify_request(text) is kind
 
 
 @pytest.mark.parametrize(

@@ -164,6 +164,7 @@ WORK: dict[str, Callable[[str], object]] = {
     "sentences of a question": intent.find_sentences,
     "parts of a question": lambda text: intent.split_question(f"What is {text}?"),
     "greeting": intent.is_greeting,
+    "request": intent.classify_request,
     "summary": intent.find_document_name,
     "summary of all": intent.asks_for_overview,
     "comparison": lambda text: intent.split_comparison(f"Compare {text}"),
