@@ -182,6 +182,7 @@ ADMIN_PAGES = [path for path in EVERYWHERE if path.startswith("/admin")]
 ENTRANCES = {
     "/health", "/ready", "/ui/login", "/ui/login/openid", "/ui/login/openid/callback", "/ui/setup",
     "/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp",
+    "/favicon.ico",
 }  # fmt: skip
 
 
