@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from pydantic import SecretStr
 
+from corpus.errors import UnreadableFile
 from corpus.invariants import find_violations
-from corpus.models import Document, Job
+from corpus.jobs.uploads import start_upload
+from corpus.loaders.formats import email_loader
+from corpus.models import Collection, Document, Job
 from corpus.sources.mail import imap, maildir, mbox
 from corpus.sources.source_settings import SourceSettings
 from corpus.watched.due_syncs import sync_source
@@ -45,6 +49,25 @@ def box(tmp_path: Path) -> mbox.Settings:
 
 
 # mbox
+
+
+def test_an_uploaded_mbox_becomes_its_threads_and_attachments(
+    settings: Any, collection: Collection, tmp_path: Path
+) -> None:
+    settings.DATA_DIR = tmp_path / "data"
+    write_mbox(tmp_path / "coast.mbox", three_mails())
+    mailbox = SimpleUploadedFile("coast.mbox", (tmp_path / "coast.mbox").read_bytes())
+    job = run_job(start_upload([mailbox], collection=collection))
+    assert (job.status, outcomes(job)) == ("succeeded", ["added", "added", "added", "refused"])
+    threads = Document.objects.filter(media_type="message/rfc822")
+    assert "Lamp oil" in set(threads.values_list("title", flat=True))
+    assert threads.count() == 2
+
+
+def test_an_mbox_is_not_read_as_one_message(tmp_path: Path) -> None:
+    write_mbox(tmp_path / "coast.mbox", three_mails())
+    with pytest.raises(UnreadableFile, match="mbox of several messages"):
+        email_loader.load((tmp_path / "coast.mbox").read_bytes(), filename="coast.mbox")
 
 
 def test_a_thread_is_a_document_and_so_is_each_file_it_carries(

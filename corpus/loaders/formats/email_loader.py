@@ -5,6 +5,7 @@ import email.header
 import email.message
 import email.policy
 import email.utils
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -31,9 +32,17 @@ _MAX_HEADER_CHARS = 10_000
 # A plain text this much shorter than the HTML only refers to the HTML.
 _MIN_PLAIN_SHARE = 0.3
 
+# An mbox of several messages: the line before a message, and its first header.
+_NEXT_MESSAGE = re.compile(rb"\n\r?\nFrom [^\n]+\n[!-9;-~]+:")
+
 
 def load(content: bytes, *, filename: str) -> LoadedDocument:
     """Read one message; ``attachments`` reads its files."""
+    if content.startswith(b"From ") and _NEXT_MESSAGE.search(content):
+        raise UnreadableFile(
+            "This is an mbox of several messages. Upload it as .mbox in the library, or add it as"
+            " a source."
+        )
     message = parse_message(content)
     subject = header_text(message, "Subject")
     if not any(message.get(name) for name in ("From", "To", "Date", "Subject", "Received")):

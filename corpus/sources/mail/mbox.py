@@ -20,6 +20,8 @@ from corpus.sources.mail.folder import MailSource
 from corpus.sources.mail.threads import MAX_HEAD_BYTES, MessageHead, read_head
 from corpus.sources.source_settings import SourceSettings
 
+# How an mbox begins, and each message in it.
+MBOX_BEGIN = b"From "
 # Bytes read at once from an overlong line.
 _LINE_BYTES = 2**20
 # Seconds without changes before reading: a program without locks may be writing.
@@ -120,7 +122,7 @@ def _split(file: BufferedReader) -> Iterator[tuple[int, int, bytes, str]]:
     start, head, digest = -1, b"", sha256()
     position, after_empty, in_line = 0, True, False
     while line := file.readline(_LINE_BYTES):
-        if after_empty and not in_line and line.startswith(b"From "):
+        if after_empty and not in_line and line.startswith(MBOX_BEGIN):
             if start >= 0:
                 yield start, position, head, digest.hexdigest()
             start, head, digest = position + len(line), b"", sha256()
