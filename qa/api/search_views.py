@@ -76,7 +76,7 @@ class SearchResult(serializers.Serializer[Any]):
 
 class SearchOutput(serializers.Serializer[Any]):
     query = serializers.CharField()
-    corrections = CorrectionShown(many=True)
+    corrections = CorrectionShown(many=True, required=False, help_text="absent if there are none")
     results = SearchResult(many=True)
     total_results = serializers.IntegerField()
     embedding_time_ms = serializers.FloatField()
@@ -119,7 +119,10 @@ class SearchView(APIView):
             rerank=fields.get("rerank", fields["mode"] == "hybrid"),
             context=build_context(),
         )
-        return Response(SearchOutput(passages).data)
+        body = SearchOutput(passages).data
+        if not body["corrections"]:
+            del body["corrections"]
+        return Response(body)
 
 
 @endpoint(

@@ -99,6 +99,7 @@ def test_every_interface_says_how_a_word_was_read(api: Api) -> None:
     assert api.get(f"/answers/{answer['id']}").json()["corrections"] == corrections
     search = api.post("/search", {"query": SLIP}).json()
     assert (search["query"], search["corrections"]) == (SLIP, corrections)
+    assert "corrections" not in api.post("/search", {"query": "clockwork"}).json()
     said = "Read <em>clokcwork</em> as <em>clockwork</em>."
     assert said in api.page("/ui/search", q=SLIP)
     assert said in api.page(f"/ui/answers/{answer['id']}")
