@@ -88,8 +88,10 @@ class _Words:
 
     def find_unknown(self, words: Iterable[str]) -> list[str]:
         """Return the words that are in no passage, in any form, and not in the model either."""
-        counts = self._count(words)
-        return [word for word, count in counts.items() if not count and not self._is_token(word)]
+        # The model is asked first: most questions then need no query.
+        rare = [word for word in words if not self._is_token(word)]
+        counts = self._count(rare) if rare else {}
+        return [word for word, count in counts.items() if not count]
 
     def find_likeliest(self, slip: str, *, min_likelihood: int) -> str:
         """Return the likeliest word of the passages that one slip makes this one, or ""."""
