@@ -121,7 +121,7 @@ def test_the_events_of_a_stream_are_those_of_the_sdk(client: OpenAI, live_server
     kinds = [event.type.removeprefix("response.") for event in events]
     assert kinds == [
         "created", "in_progress", "output_item.added", "content_part.added",
-        "output_text.delta", "output_text.annotation.added",
+        "output_text.delta", "output_text.annotation.added", "output_text.delta",
         "output_text.done", "content_part.done", "output_item.done", "completed",
     ]  # fmt: skip
     ids = {event.item_id for event in events if hasattr(event, "item_id")}
