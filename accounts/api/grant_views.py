@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.grants import get_owned_collection, grant_role, list_grants, revoke_grant, set_public
-from corpus.api.fields import StrictCharField
+from corpus.api.fields import StrictBooleanField, StrictCharField
 from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors, GrantNotFound, NotAllowed
 from corpus.models import Collection, Grant
@@ -40,7 +40,7 @@ class AccessResponse(serializers.Serializer[Any]):
 
 
 class AccessInput(serializers.Serializer[Any]):
-    is_public = serializers.BooleanField()
+    is_public = StrictBooleanField()
 
 
 @endpoint(

@@ -79,6 +79,8 @@ def test_a_group_may_what_it_is_granted(ida: Tenant, otto: Tenant) -> None:
 def test_a_public_collection_is_read_by_all_and_written_by_its_own(
     ida: Tenant, otto: Tenant
 ) -> None:
+    number = call(ida.key, "patch", "/collections/secret/access", is_public=1)
+    assert number.status_code == 400
     opened = call(ida.key, "patch", "/collections/secret/access", is_public=True)
     assert opened.json() == {"owner": "ida", "is_public": True, "grants": []}
     assert statuses(otto.key, ida) == (200, 403, 403, 403)
