@@ -50,12 +50,21 @@ def translate_error(error: Exception) -> PkbError | None:
         return NotAllowed("You may read this collection, but not change it.")
     if isinstance(cause, _LACKING) and not is_migrated():
         log.error("database_not_migrated", reason=reason)
-        if MigrationRecorder.Migration._meta.db_table not in connection.introspection.table_names():
+        if _is_empty():
             return NotReady(
                 "This installation is empty: is PKB_DATA_DIR set? If it is, run manage.py migrate."
             )
         return NotReady("The database is not migrated; run manage.py migrate.")
     return None
+
+
+def _is_empty() -> bool:
+    """Return whether nothing was ever migrated; False where a failed transaction hides it."""
+    try:
+        tables = connection.introspection.table_names()
+    except DatabaseError:
+        return False
+    return MigrationRecorder.Migration._meta.db_table not in tables
 
 
 def is_migrated() -> bool:
