@@ -12,11 +12,14 @@ from qa.grounding.confidence import (
     ALONE_AHEAD,
     DRAFT_CALIBRATION,
     MAX_AHEAD,
+    MAX_LOGIT,
     Calibration,
     draft_key,
     gather_evidence,
+    logit,
     read_calibration,
     read_draft_calibration,
+    sigmoid,
     write_calibration,
 )
 from qa.types import Evidence
@@ -38,6 +41,11 @@ def test_better_evidence_is_surer(shipped: Calibration) -> None:
     assert sure > shipped.estimate(Evidence(reading=4.0, behind=0.0, ahead=6.0))
     assert sure > shipped.estimate(Evidence(reading=12.0, behind=0.0, ahead=1.0))
     assert 0 <= shipped.estimate(Evidence(reading=-10.0, behind=-0.5, ahead=0.0)) < 0.1
+
+
+def test_a_logit_is_bounded_where_the_probability_is_certain() -> None:
+    assert (logit(0.0), logit(1.0)) == (-MAX_LOGIT, MAX_LOGIT)
+    assert sigmoid(logit(0.3)) == pytest.approx(0.3)
 
 
 def test_extreme_evidence_stays_in_the_unit_interval(shipped: Calibration) -> None:

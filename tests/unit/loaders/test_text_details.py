@@ -76,6 +76,14 @@ def test_a_page_too_large_to_search_keeps_all_its_text(monkeypatch: pytest.Monke
     assert texts(document) == ["By Ann", PROSE.strip()]
 
 
+def test_short_main_text_beside_the_long_one_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    main = f"In short\n{PROSE}\nThe end."
+    monkeypatch.setattr("trafilatura.extract", lambda root, **options: main)
+    body = f"{MENU}<p>Imprint</p><p>In short</p><p>{PROSE}</p><p>The end.</p><p>Cookies</p>"
+    found = texts(loaded(f"<body>{body}</body>", "a.html"))
+    assert found == ["In short", PROSE.strip(), "The end."]
+
+
 def test_what_the_main_text_leaves_out_in_its_middle_is_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
