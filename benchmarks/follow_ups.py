@@ -30,7 +30,8 @@ sys.path.insert(0, str(ROOT))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pkb.settings")
 django.setup()
 
-from subjects import ingest_files, share
+from disagreement import share
+from subjects import ingest_files
 
 from corpus.access.principal import SYSTEM, acting_as
 from evaluation.metrics import contains_gold

@@ -21,7 +21,6 @@ import random
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from math import sqrt
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -32,6 +31,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pkb.settings")
 django.setup()
+
+from disagreement import share
 
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.catalogue import create_collection
@@ -164,16 +165,6 @@ def _ask(question: str, collection: Collection, *, tags: Sequence[str] = ()) -> 
 
 def _quoted_by(answer: Answer) -> set[str]:
     return {citation.passage.source_uri for citation in answer.citations}
-
-
-def share(values: Sequence[bool]) -> dict[str, Any]:
-    """Return the share of true values, with its 95 % Wilson interval."""
-    count, n, z = sum(values), len(values), 1.96
-    if not n:
-        return {"of": 0}
-    middle, spread = count / n + z * z / (2 * n), z * sqrt(count * (n - count) / n + z * z / 4) / n
-    low, high = ((middle + sign * spread) / (1 + z * z / n) for sign in (-1, 1))
-    return {"count": count, "of": n, "from": round(low, 3), "to": round(high, 3)}
 
 
 if __name__ == "__main__":

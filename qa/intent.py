@@ -354,7 +354,7 @@ _WORD = re.compile(r"[\w][\w'’-]*")
 
 # A question with fewer content words is not self-contained.
 MIN_CONTENT_WORDS = 2
-# One with more is not about what was said before, unless it says so.
+# Content words. A longer question is not about the last answer, unless it refers to it.
 MAX_BRIEF_WORDS = 3
 
 _FUNCTION_WORDS = frozenset(

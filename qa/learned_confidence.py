@@ -1,9 +1,8 @@
-"""What a collection has learned from judged answers: how often they are wrong, and a refit.
+"""Confidence thresholds and refits of collections, from judged answers.
 
-The refit scales the shipped fit's logit. Levels are confidences by the shipped fit, and so are
-fixed before anything is judged. An owner may promise that of what is quoted at most some percent
-is wrong: the level from which answers are given is then the lowest at which the judged answers
-prove it (docs/decisions/0054).
+A refit scales the logit of the shipped fit. Levels are thresholds of the shipped fit, fixed before
+anything is judged. An owner may promise a maximum percentage of wrong quotes: the lowest level at
+which the judged answers prove it becomes the threshold (docs/decisions/0054).
 """
 
 from bisect import bisect_left
@@ -144,7 +143,7 @@ def count_needed(level: Level, max_wrong_percent: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceState:
-    """How sure a collection's answers are, and what decides it.
+    """The confidence threshold of a collection, with the judgements behind it.
 
     Attributes:
         answer_from: The confidence from which answers are given.

@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="collection",
             name="max_wrong_percent",
-            field=models.PositiveSmallIntegerField(blank=True, help_text="of its answers, at most so many may be wrong", null=True),
+            field=models.PositiveSmallIntegerField(blank=True, help_text="maximum percentage of wrong answers", null=True),
         ),
         migrations.AddField(
             model_name="collection",

@@ -284,7 +284,7 @@ class Collection(models.Model):
         help_text="by which words are stemmed for the lexical leg",
     )  # fmt: skip
     max_wrong_percent = models.PositiveSmallIntegerField(
-        null=True, blank=True, help_text="of its answers, at most so many may be wrong"
+        null=True, blank=True, help_text="maximum percentage of wrong answers"
     )
     learns_confidence = models.BooleanField(
         default=True, db_default=True, help_text="judged answers refit the confidence"

@@ -1,4 +1,4 @@
-"""Endpoint of what decides whether a collection's answers are given."""
+"""Endpoint of a collection's confidence: its threshold, judgements and refit."""
 
 from dataclasses import asdict
 from typing import Any, ClassVar
@@ -35,7 +35,7 @@ class ConfidenceChange(serializers.Serializer[Any]):
 
 class ConfidenceShown(serializers.Serializer[Any]):
     max_wrong_percent = serializers.IntegerField(
-        allow_null=True, help_text="of the answers given, at most so many may be wrong"
+        allow_null=True, help_text="maximum percentage of wrong answers"
     )
     learns_confidence = serializers.BooleanField(help_text="judged answers refit the confidence")
     answer_from = serializers.FloatField(help_text="confidence from which answers are given")
@@ -43,7 +43,7 @@ class ConfidenceShown(serializers.Serializer[Any]):
     judged = serializers.IntegerField()
     wrong = serializers.IntegerField()
     judgements_needed = serializers.IntegerField(
-        allow_null=True, help_text="further ones that would prove it; null also if none would"
+        allow_null=True, help_text="further judgements that would prove it; null also if none would"
     )
     needed_from = serializers.FloatField(
         allow_null=True, help_text="of answers with this confidence or more"
@@ -60,7 +60,7 @@ class ConfidenceShown(serializers.Serializer[Any]):
     GET=Endpoint(
         "get_confidence",
         tag="Collections",
-        summary="Get what decides whether answers are given",
+        summary="Get the confidence threshold and refit of a collection",
     ),
     PATCH=Endpoint(
         "change_confidence",
@@ -70,7 +70,7 @@ class ConfidenceShown(serializers.Serializer[Any]):
     ),
 )
 class ConfidenceView(APIView):
-    """How sure a collection's answers are; its owners change what decides it."""
+    """Show a collection's confidence threshold and refit; owners set the promise."""
 
     errors: ClassVar[Errors] = {
         "get": [CollectionNotFound],

@@ -36,8 +36,8 @@ PARTIAL_DATE_LENGTHS = (4, 7)
 
 
 @register.filter
-def called(collection: object, names: Mapping[str, str]) -> str:
-    """Return the name of a collection, or of its qualified name, in ``collection_names``."""
+def display_name(collection: object, names: Mapping[str, str]) -> str:
+    """Return the name by which pages call a collection: see ``collection_names``."""
     return names.get(str(collection), str(collection))
 
 
