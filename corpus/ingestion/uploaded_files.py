@@ -40,6 +40,7 @@ def save_upload(parts: Iterable[bytes], *, name: str) -> Path:
     """Save an uploaded file, readable only by the owner of the process.
 
     Each file gets its own folder, so that files of the same name do not replace each other.
+    Its size is limited by admission before, and by ``read_file`` when a worker reads it.
 
     Raises:
         OSError: The disk is full; nothing is left of the file.

@@ -8,7 +8,7 @@ class LoaderLimits:
     """Limits of a file and of reading it.
 
     Attributes:
-        max_file_bytes: Size of the file.
+        max_file_bytes: Size of the file; `load_file` rejects larger ones.
         max_chars: Length of its text.
         memory_bytes: Address space of the process that parses it.
         wall_s: Time to parse it, whatever its size.

@@ -12,7 +12,7 @@ from corpus.errors import InvalidInput
 from corpus.rules.conditions import validate_rule
 
 MAX_RULES = 100
-MAX_FILE_BYTES = 2**20
+MAX_RULE_FILE_BYTES = 2**20
 
 _READERS: Mapping[str, Callable[[str], Any]] = {
     ".yaml": yaml.safe_load, ".yml": yaml.safe_load, ".toml": tomllib.loads, ".json": json.loads,
@@ -58,9 +58,9 @@ def _parse(path: Path) -> Any:
         raise InvalidInput(f"{path}: the file name must end in .yaml, .toml or .json.")
     try:
         with path.open("rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)
-        if len(content) > MAX_FILE_BYTES:
-            raise InvalidInput(f"{path}: it has more than {MAX_FILE_BYTES:,} bytes.")
+            content = file.read(MAX_RULE_FILE_BYTES + 1)
+        if len(content) > MAX_RULE_FILE_BYTES:
+            raise InvalidInput(f"{path}: it has more than {MAX_RULE_FILE_BYTES:,} bytes.")
         return read(content.decode())
     except OSError as exc:
         raise InvalidInput(f"{path}: {exc.strerror}") from exc

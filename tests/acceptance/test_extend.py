@@ -16,7 +16,7 @@ from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE
 
 PAGE = Path(__file__).parents[2] / "docs/guides/extend.md"
-CODE = re.findall(r"```(\w+)\n(.*?)```", PAGE.read_text(), re.S)
+CODE = re.findall(r"```(\w+)\n(.*?)```", PAGE.read_text().partition("## Sources")[0], re.S)
 BACKENDS, CLASSES = (dict(CODE)[language] for language in ("yaml", "python"))
 
 

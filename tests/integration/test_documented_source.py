@@ -1,4 +1,4 @@
-"""The source that docs/guides/paperless-and-mail.md shows how to write."""
+"""The source that docs/guides/extend.md shows how to write."""
 
 import json
 import re
@@ -13,14 +13,15 @@ from corpus.sources import source_settings
 from corpus.watched.due_syncs import sync_source
 from tests.support.documents import BAKERY, LIGHTHOUSE
 
-PAGE = Path(__file__).parents[2] / "docs" / "guides" / "paperless-and-mail.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "extend.md"
 
 
 @pytest.mark.usefixtures("cheap_model")
 def test_the_documented_source_is_mirrored(
     settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (shown,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
+    sources = PAGE.read_text().partition("## Sources")[2]
+    (shown,) = re.findall(r"```python\n(.*?)```", sources, re.S)
     (tmp_path / "journal.py").write_text(shown)
     monkeypatch.syspath_prepend(tmp_path)
     journal, file = tmp_path / "journal.jsonl", tmp_path / "sources.yaml"

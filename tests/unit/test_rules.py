@@ -7,7 +7,7 @@ import pytest
 
 from corpus.errors import InvalidInput
 from corpus.rules.conditions import like_pattern, validate_rule
-from corpus.rules.rule_file import MAX_FILE_BYTES, MAX_RULES, read_rules
+from corpus.rules.rule_file import MAX_RULE_FILE_BYTES, MAX_RULES, read_rules
 
 INVOICES = {"name": "invoices", "path": "invoices/*", "tags": ["invoice"]}
 
@@ -90,7 +90,7 @@ def test_rules_are_read_of_three_kinds_of_files(tmp_path: Path, name: str, text:
         ("a.yaml", "- {path: b, tags: c}", "rule 1: name: Enter a name for the rule"),
         ("a.yaml", "- &a {name: a, path: b, tags: c}\n- *a", "two rules have the name 'a'"),
         pytest.param("a.json", "[" + "3," * MAX_RULES + "3]", "at most 100", id="many"),
-        pytest.param("a.json", " " * (MAX_FILE_BYTES + 1), "than 1,048,576 bytes", id="large"),
+        pytest.param("a.json", " " * (MAX_RULE_FILE_BYTES + 1), "than 1,048,576 bytes", id="large"),
         pytest.param("a.json", "[" * 100_000, "recursion", id="deep"),
         ("none.json", None, "No such file"),
     ],
