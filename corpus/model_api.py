@@ -58,7 +58,7 @@ class ModelApi:
         path: str,
         body: Mapping[str, Any],
         *,
-        read: Callable[[dict[str, Any]], Value],
+        read: Callable[[Any], Value],
         wanted: str,
     ) -> Value:
         """Return a value of the server's reply.
@@ -85,8 +85,8 @@ class ModelApi:
         self.has_answered = True
         return value
 
-    def _ask(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the JSON object that the server replies to one request."""
+    def _ask(self, path: str, body: Mapping[str, Any]) -> dict[str, Any] | list[Any]:
+        """Return the JSON object or list that the server replies to one request."""
         deadline = time.monotonic() + self._timeout_s
         raw = bytearray()
         try:
@@ -107,7 +107,7 @@ class ModelApi:
             reply = json.loads(raw)
         except ValueError:
             reply = None
-        if not isinstance(reply, dict):
+        if not isinstance(reply, dict | list):
             raise BackendError(f"{self._name} answered with no JSON object.")
         return reply
 

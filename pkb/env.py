@@ -29,6 +29,10 @@ DOTENV = BASE_DIR / ".env"
 _ORIGIN = re.compile(
     r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?|https?://\[[0-9A-Fa-f:]+\](:[0-9]{1,5})?"
 )
+_ADDRESS = r"^(https?://|$)"
+_SELF_HOSTED = ("vllm/", "infinity/", "tei/")
+# Prefixes of embedding models that a server runs.
+SERVERS = ("openai/", "ollama/", *_SELF_HOSTED)
 # As in corpus.models, which cannot be imported before the settings.
 _COLLECTION_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,99}")
 
@@ -157,25 +161,29 @@ class Env(ServerEnv):
     """All settings; each field is the environment variable of that name."""
 
     EMBEDDING_MODEL: str = "bge-small-en-v1.5+all-MiniLM-L6-v2"
-    """model of new collections: included, `openai/...` or sentence-transformers"""
+    """model of new collections: included, a folder, or `openai/...` and other servers'"""
     EMBEDDING_DIM: int | None = Field(default=None, ge=1, le=4_000)
     """expected dimension of EMBEDDING_MODEL; shortens vectors of `openai/...`"""
     PKB_BACKENDS: Path | None = None
     """file of embedders, rerankers, readers and answerers of your own; see docs/guides/extend.md"""
     PKB_EMBEDDING_MODELS: str = ""
-    """further models that collections may use, also `openai/...`, comma-separated"""
-    PKB_EMBEDDING_API_BASE: str = Field(default="https://api.openai.com/v1", pattern=r"^https?://")
-    """server of `openai/...` embedding models"""
+    """further models that collections may use, also of a server, comma-separated"""
+    PKB_EMBEDDING_API_BASE: str = Field(default="", pattern=_ADDRESS, validate_default=True)
+    """address of the server of embedding models; unset: OpenAI's, or Ollama on this machine"""
     PKB_EMBEDDING_API_KEY: SecretStr = SecretStr("")
     """key of that server"""
     PKB_EMBEDDING_MAX_TOKENS: int = Field(default=8_191, ge=32, le=131_072)
-    """maximum input of `openai/...` embedding models, in tokens"""
+    """maximum input of a server's embedding models, in tokens of OpenAI's"""
+    PKB_EMBEDDING_QUERY_PREFIX: str = ""
+    """text before each query, if EMBEDDING_MODEL is not included and needs it, as e5 `"query: "`"""
+    PKB_EMBEDDING_DOCUMENT_PREFIX: str = ""
+    """text before each passage, likewise"""
     EMBEDDING_BATCH_SIZE: int = Field(default=8, ge=1, le=512)
     """number of texts that a local model embeds at a time"""
     RERANKER_MODEL: str = "answerai-colbert-small-v1"
-    """model that reorders passages: included, `cohere/...` or `none`"""
-    PKB_RERANKER_API_BASE: str = Field(default="https://api.cohere.com/v2", pattern=r"^https?://")
-    """server of `cohere/...` rerankers"""
+    """model that reorders passages: included, `none`, or `cohere/...` and other servers'"""
+    PKB_RERANKER_API_BASE: str = Field(default="", pattern=_ADDRESS, validate_default=True)
+    """address of the server of rerankers; unset: Cohere's"""
     PKB_RERANKER_API_KEY: SecretStr = SecretStr("")
     """key of that server"""
     PKB_TOKEN_VECTORS: Literal["off", "lazy", "all"] = Field(default="all")
@@ -338,7 +346,7 @@ class Env(ServerEnv):
     @property
     def embedding_model_name(self) -> str:
         """Return the name under which vectors are stored; for an API it includes the dimension."""
-        is_open = self.EMBEDDING_MODEL.startswith("openai/") and "@" not in self.EMBEDDING_MODEL
+        is_open = self.EMBEDDING_MODEL.startswith(SERVERS) and "@" not in self.EMBEDDING_MODEL
         dimension = f"@{self.EMBEDDING_DIM}" if is_open and self.EMBEDDING_DIM else ""
         return self.EMBEDDING_MODEL + dimension
 
@@ -366,6 +374,18 @@ class Env(ServerEnv):
     def _validate_sources(cls, value: Path | None) -> Path | None:
         if value is not None:
             read_sources(value, environment={})
+        return value
+
+    @field_validator("PKB_EMBEDDING_API_BASE", "PKB_RERANKER_API_BASE")
+    @classmethod
+    def _validate_address(cls, value: str, info: ValidationInfo) -> str:
+        is_embedding = info.field_name == "PKB_EMBEDDING_API_BASE"
+        setting = "EMBEDDING_MODEL" if is_embedding else "RERANKER_MODEL"
+        models = [info.data.get(setting, "")]
+        if is_embedding:
+            models += split_names(info.data.get("PKB_EMBEDDING_MODELS", ""))
+        if not value and any(model.startswith(_SELF_HOSTED) for model in models):
+            raise ValueError(f"needed for models of {', '.join(_SELF_HOSTED)}")
         return value
 
     @field_validator("PKB_ANSWER_CONCURRENCY", "CHUNK_OVERLAP")

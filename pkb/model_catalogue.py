@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pkb.env import BASE_DIR, Env, split_names
+from pkb.env import BASE_DIR, SERVERS, Env, split_names
 
 Catalogue = dict[str, dict[str, Any]]
 
@@ -16,12 +16,15 @@ READER = "minilm-l12-reader"
 LATE_INTERACTION = "answerai-colbert-small-v1"
 # An index supports up to 4,000 dimensions.
 _DIMENSION = r"[1-9]\d{0,2}|[1-3]\d{3}|4000"
-_OWN_PREFIXES = ("hashing-", "openai/")
 # OpenAI's own models, and others if the name includes the dimension.
-_OPENAI = re.compile(
-    r"openai/(?P<model>text-embedding-3-small|text-embedding-3-large|text-embedding-ada-002"
-    rf"|[^@]+(?=@))(?:@(?P<dimension>{_DIMENSION}))?"
+_OF_SERVER = re.compile(
+    r"(?P<protocol>openai|vllm|infinity|ollama|tei)/"
+    r"(?P<model>(?<=openai/)text-embedding-(?:3-small|3-large|ada-002)|[^@]+(?=@))"
+    rf"(?:@(?P<dimension>{_DIMENSION}))?"
 )
+# Where a server is if no setting says so.
+_ADDRESSES = {"openai": "https://api.openai.com/v1", "ollama": "http://localhost:11434"}
+_COHERE = "https://api.cohere.com/v2"
 
 
 def embedders(env: Env, *, cache_dir: Path) -> Catalogue:
@@ -49,28 +52,37 @@ def embedders(env: Env, *, cache_dir: Path) -> Catalogue:
         },
     }
     for model in [env.embedding_model_name, *split_names(env.PKB_EMBEDDING_MODELS)]:
-        if not model.startswith(_OWN_PREFIXES):
+        # A prefix belongs to one model; the file of PKB_BACKENDS gives others theirs.
+        is_default = model == env.embedding_model_name
+        prefixes = {
+            "query_prefix": env.PKB_EMBEDDING_QUERY_PREFIX if is_default else "",
+            "document_prefix": env.PKB_EMBEDDING_DOCUMENT_PREFIX if is_default else "",
+        }
+        # By name, not by pattern: requests may not choose which models the API key pays for.
+        if match := _OF_SERVER.fullmatch(model):
+            address = env.PKB_EMBEDDING_API_BASE or _ADDRESSES.get(match["protocol"])
+            catalogue[model] = {
+                "BACKEND": "corpus.embedders.server.ServerEmbedder",
+                "OPTIONS": {
+                    **match.groupdict(),
+                    **prefixes,
+                    "api_base": address,
+                    "api_key": env.PKB_EMBEDDING_API_KEY,
+                    "max_tokens": env.PKB_EMBEDDING_MAX_TOKENS,
+                    "timeout_s": env.PKB_MODEL_TIMEOUT_S,
+                },
+            }
+        elif not model.startswith(("hashing-", *SERVERS)):
             entry = {
                 "BACKEND": "corpus.embedders.sentence_transformer.SentenceTransformerEmbedder",
                 "OPTIONS": {
                     "model": model,
                     "batch_size": env.EMBEDDING_BATCH_SIZE,
                     "threads": env.PKB_MODEL_THREADS,
+                    **prefixes,
                 },
             }
             catalogue.setdefault(model, entry)
-        # By name, not by pattern: requests may not choose which models the API key pays for.
-        elif match := _OPENAI.fullmatch(model):
-            catalogue[model] = {
-                "BACKEND": "corpus.embedders.openai_api.OpenAIEmbedder",
-                "OPTIONS": {
-                    **match.groupdict(),
-                    "api_base": env.PKB_EMBEDDING_API_BASE,
-                    "api_key": env.PKB_EMBEDDING_API_KEY,
-                    "max_tokens": env.PKB_EMBEDDING_MAX_TOKENS,
-                    "timeout_s": env.PKB_MODEL_TIMEOUT_S,
-                },
-            }
     return catalogue
 
 
@@ -89,11 +101,11 @@ def rerankers(env: Env) -> Catalogue:
                 **threads,
             },
         },
-        "cohere/<model>": {
-            "BACKEND": "qa.search.rerankers.cohere_api.CohereReranker",
-            "PATTERN": r"cohere/(?P<model>.+)",
+        "<server>/<model>": {
+            "BACKEND": "qa.search.rerankers.server_reranker.ServerReranker",
+            "PATTERN": r"(?P<protocol>cohere|vllm|infinity|tei)/(?P<model>.+)",
             "OPTIONS": {
-                "api_base": env.PKB_RERANKER_API_BASE,
+                "api_base": env.PKB_RERANKER_API_BASE or _COHERE,
                 "api_key": env.PKB_RERANKER_API_KEY,
                 "timeout_s": env.PKB_MODEL_TIMEOUT_S,
             },

@@ -1,10 +1,10 @@
 """Embedders run by sentence-transformers on torch, for any model of that library."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,16 +28,28 @@ class SentenceTransformerEmbedder(TokenizedModel, LazyModel["SentenceTransformer
         name: The model's name where it is not ``model``.
         batch_size: Texts of one run.
         threads: Threads of torch in the process; 0 means one for each core.
+        query_prefix, document_prefix: Text before each query and each passage, in place of what
+            the model's folder says.
     """
 
     def __init__(
-        self, model: str, name: str | None = None, batch_size: int = 8, threads: int = 0
+        self,
+        model: str,
+        name: str | None = None,
+        batch_size: int = 8,
+        threads: int = 0,
+        *,
+        query_prefix: str = "",
+        document_prefix: str = "",
     ) -> None:
         super().__init__(self._load)
         self.name = name or model
         self._source = model
         self._batch_size = batch_size
         self._threads = threads
+        # None: what the folder says.
+        self._query_prefix = query_prefix or None
+        self._document_prefix = document_prefix or None
         self.tokenizer = LazyLoader(self._copy_tokenizer)
         self._running = Lock()
 
@@ -53,25 +65,28 @@ class SentenceTransformerEmbedder(TokenizedModel, LazyModel["SentenceTransformer
         longest = self._loaded().max_seq_length
         if longest is None:
             raise BackendError(f"The model {self._source!r} does not state its longest input.")
-        return int(longest) - self.tokenizer().num_special_tokens_to_add(is_pair=False)
+        added = self.tokenizer().num_special_tokens_to_add(is_pair=False)
+        return int(longest) - added - self.count_tokens([self._document_prefix or ""])[0]
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if not texts:
             return np.empty((0, self.dimension), np.float32)
-        return self._encode(texts, prompt="document")
+        return self._encode(texts, self._loaded().encode_document, prefix=self._document_prefix)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        vector: NDArray[np.float32] = self._encode([text], prompt="query")[0]
+        encode = self._loaded().encode_query
+        vector: NDArray[np.float32] = self._encode([text], encode, prefix=self._query_prefix)[0]
         return vector
 
-    def _encode(self, texts: Sequence[str], *, prompt: str) -> NDArray[np.float32]:
-        model = self._loaded()
-        encode = model.encode_query if prompt == "query" else model.encode_document
+    def _encode(
+        self, texts: Sequence[str], encode: Callable[..., Any], *, prefix: str | None
+    ) -> NDArray[np.float32]:
         # transformers reconfigures its tokenizer at each call, so other threads need a copy.
         with self._running:
             try:
                 vectors = encode(
                     [clean_surrogates(text) for text in texts],
+                    prompt=prefix,
                     batch_size=self._batch_size,
                     show_progress_bar=False,
                     convert_to_numpy=True,

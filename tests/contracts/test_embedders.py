@@ -20,8 +20,8 @@ from corpus.embedders.concatenated import ConcatenatedEmbedder
 from corpus.embedders.hashed_words import HashingEmbedder
 from corpus.embedders.model_files import packaged_model
 from corpus.embedders.onnx import OnnxEmbedder
-from corpus.embedders.openai_api import OpenAIEmbedder
 from corpus.embedders.sentence_transformer import SentenceTransformerEmbedder
+from corpus.embedders.server import ServerEmbedder
 from corpus.embedders.tokens import find_token_spans, load_tokenizer
 from corpus.errors import BackendError
 from tests.support.chat_server import KEY
@@ -42,7 +42,7 @@ EMBEDDERS: dict[str, Callable[[], Embedder]] = {
     "minilm-int8": lambda: OnnxEmbedder("all-MiniLM-L6-v2", CACHE, threads=1, quantized=True),
     "both": lambda: ConcatenatedEmbedder("both", WEIGHTS),
     "hashing": lambda: HashingEmbedder(96),
-    "openai": lambda: OpenAIEmbedder("text-embedding-3-small", embedding_server(), KEY),
+    "openai": lambda: ServerEmbedder("text-embedding-3-small", embedding_server(), KEY),
 }
 TEXTS = [
     "",

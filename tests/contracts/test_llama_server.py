@@ -6,12 +6,14 @@ It proves the way from question to draft, not the answers: it is too small for t
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
 import dspy
 import pytest
 
+from corpus.embedders.server import ServerEmbedder
 from qa.answerers.answer_program import AnswerProgram
 from qa.answerers.lm_answerer import LMAnswerer
 from tests.contracts.answerers import AnswererContract
@@ -44,17 +46,25 @@ def gguf() -> Path:
     return next(Path(package.submodule_search_locations[0]).glob("*.gguf"))
 
 
-@pytest.fixture(scope="module")
-def served(gguf: Path) -> Iterator[LMAnswerer]:
+@contextmanager
+def running(*arguments: str) -> Iterator[str]:
+    """Serve a file; yield the address."""
     port = free_port()
-    command = [sys.executable, "-m", "tests.support.llama_server", str(gguf), str(port)]
+    command = [sys.executable, "-m", "tests.support.llama_server", str(port), *arguments]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe) as process:
         assert process.stdout
         assert str(port) in process.stdout.readline().decode()
+        yield f"http://127.0.0.1:{port}/v1"
+        process.kill()
+
+
+@pytest.fixture(scope="module")
+def served(gguf: Path) -> Iterator[LMAnswerer]:
+    with running(str(gguf)) as address:
         answerer = LMAnswerer(
             "openai/smollm2",
-            api_base=f"http://127.0.0.1:{port}/v1",
+            api_base=address,
             api_key="none",
             max_tokens=300,
             timeout_s=PATIENCE_S,
@@ -62,7 +72,6 @@ def served(gguf: Path) -> Iterator[LMAnswerer]:
         program = AnswerProgram()
         program.predict.demos = [dspy.Example(**EXAMPLE)]
         yield answerer.with_program(program)
-        process.kill()
 
 
 class TestLlamaServer(AnswererContract):
@@ -77,3 +86,11 @@ def test_a_small_model_points_at_what_it_was_given(served: LMAnswerer) -> None:
     texts = {passage.text for passage in PASSAGES}
     assert {quote.passage.text for each in draft.statements for quote in each.quotes} <= texts
     assert draft.prompt_tokens > 0
+
+
+def test_its_vectors_tell_texts_apart(gguf: Path) -> None:
+    with running(str(gguf), "--embedding") as address:
+        embedder = ServerEmbedder("smollm2", address, dimension=576, timeout_s=PATIENCE_S)
+        vectors = embedder.embed_passages(["Refunds take ten days.", "A cat sleeps.", ""])
+        query = embedder.embed_query("Refunds take ten days")
+    assert (vectors @ query).argmax() == 0

@@ -5,17 +5,22 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 import stamina
 from django.core.exceptions import ImproperlyConfigured
 
 from corpus import model_api
 from corpus.embedders import embedders, get_embedder
-from corpus.embedders.openai_api import OpenAIEmbedder
+from corpus.embedders.hashed_words import HashingEmbedder
+from corpus.embedders.server import ServerEmbedder
+from corpus.embedders.tokens import count_cl100k_tokens
 from corpus.errors import BackendError, BackendUnavailable
 from qa.search.rerankers import rerankers
-from qa.search.rerankers.cohere_api import CohereReranker
 from qa.search.rerankers.late_interaction_reranker import LateInteractionReranker
+from qa.search.rerankers.server_reranker import PROTOCOLS as RERANK_PROTOCOLS
+from qa.search.rerankers.server_reranker import Protocol as RerankProtocol
+from qa.search.rerankers.server_reranker import ServerReranker
 from tests.support.chat_server import (
     KEY,
     Behaviour,
@@ -27,7 +32,7 @@ from tests.support.chat_server import (
     hang,
     in_turn,
 )
-from tests.support.model_server import embed, embedding_reply, rerank
+from tests.support.model_server import WIDTH, embed, embedding_reply, rerank, serve_as
 
 SMALL = "text-embedding-3-small"
 
@@ -45,11 +50,11 @@ def replies(body: Any) -> Behaviour:
 
 
 def ask_embedder(root: str) -> None:
-    OpenAIEmbedder("m", f"{root}/v1", KEY, 3, timeout_s=0.5).embed_query("stone")
+    ServerEmbedder("m", f"{root}/v1", KEY, 3, timeout_s=0.5).embed_query("stone")
 
 
 def ask_reranker(root: str) -> None:
-    CohereReranker("m", f"{root}/v2", KEY, timeout_s=0.5).score("stone", ["river"])
+    ServerReranker("m", f"{root}/v2", KEY, timeout_s=0.5).score("stone", ["river"])
 
 
 ADAPTERS = pytest.mark.parametrize("ask", [ask_embedder, ask_reranker], ids=["openai", "cohere"])
@@ -62,7 +67,7 @@ def flood(call: Call) -> None:
 class TestOpenAI:
     def test_native_dimensions_are_not_asked_for(self) -> None:
         with chat_server(embed) as server:
-            OpenAIEmbedder(SMALL, f"{server.root}/v1/", KEY).embed_query("stone")
+            ServerEmbedder(SMALL, f"{server.root}/v1/", KEY).embed_query("stone")
             (call,) = server.calls
         assert call.body == {"model": SMALL, "input": ["stone"], "encoding_format": "float"}
 
@@ -71,7 +76,7 @@ class TestOpenAI:
     )
     def test_fewer_dimensions_are_asked_for_and_named(self, model: str, dimension: int) -> None:
         with chat_server(embed) as server:
-            embedder = OpenAIEmbedder(model, f"{server.root}/v1", KEY, str(dimension))
+            embedder = ServerEmbedder(model, f"{server.root}/v1", KEY, str(dimension))
             assert embedder.embed_query("stone").shape == (dimension,)
             assert server.calls[0].body["dimensions"] == dimension
         assert embedder.name == f"openai/{model}@{dimension}"
@@ -79,7 +84,7 @@ class TestOpenAI:
     def test_texts_go_in_batches_and_come_back_in_order(self) -> None:
         texts = [f"stone {number}" for number in range(10)]
         with chat_server(embed) as server:
-            embedder = OpenAIEmbedder(SMALL, f"{server.root}/v1", KEY, batch_size=4)
+            embedder = ServerEmbedder(SMALL, f"{server.root}/v1", KEY, batch_size=4)
             vectors = embedder.embed_passages(texts)
             sizes = [len(call.body["input"]) for call in server.calls]
             alone = [embedder.embed_query(text) for text in texts]
@@ -89,16 +94,16 @@ class TestOpenAI:
     def test_a_request_stays_under_the_bound_of_tokens(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("corpus.embedders.openai_api.MAX_REQUEST_TOKENS", 5)
+        monkeypatch.setattr("corpus.embedders.server.MAX_REQUEST_TOKENS", 5)
         with chat_server(embed) as server:
-            embedder = OpenAIEmbedder(SMALL, f"{server.root}/v1", KEY)
+            embedder = ServerEmbedder(SMALL, f"{server.root}/v1", KEY)
             embedder.embed_passages(["one two three", "four five", "six", "seven " * 9])
             sizes = [len(call.body["input"]) for call in server.calls]
         assert sizes == [2, 1, 1]
 
     def test_a_text_over_the_limit_is_cut_before_it_is_sent(self) -> None:
         with chat_server(embed) as server:
-            embedder = OpenAIEmbedder(SMALL, f"{server.root}/v1", KEY, max_tokens=3)
+            embedder = ServerEmbedder(SMALL, f"{server.root}/v1", KEY, max_tokens=3)
             embedder.embed_query("one two three four five")
             assert server.calls[0].body["input"] == ["one two three"]
 
@@ -125,7 +130,7 @@ class TestOpenAI:
 class TestCohere:
     def test_request_has_the_shape_of_v2(self) -> None:
         with chat_server(rerank) as server:
-            scores = CohereReranker("rerank-v3.5", f"{server.root}/v2", KEY).score(
+            scores = ServerReranker("rerank-v3.5", f"{server.root}/v2", KEY).score(
                 "stone", ["", "stone"]
             )
             (call,) = server.calls
@@ -137,9 +142,9 @@ class TestCohere:
         assert scores.tolist() == pytest.approx([-13.8, 13.8], abs=0.1)
 
     def test_many_texts_go_in_batches(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("qa.search.rerankers.cohere_api.BATCH_SIZE", 2)
+        monkeypatch.setitem(RERANK_PROTOCOLS, "cohere", RerankProtocol(batch_size=2))
         with chat_server(rerank) as server:
-            scores = CohereReranker("m", f"{server.root}/v2").score("c", ["a", "b", "c"])
+            scores = ServerReranker("m", f"{server.root}/v2").score("c", ["a", "b", "c"])
             assert len(server.calls) == 2
             assert server.calls[0].authorization == ""
         assert scores.argmax() == 2
@@ -162,6 +167,35 @@ class TestCohere:
             ask_reranker(server.root)
 
 
+class TestSelfHosted:
+    @pytest.mark.parametrize("server", ["vllm", "infinity", "ollama", "tei"])
+    def test_vectors_come_in_the_order_of_the_texts(self, server: str) -> None:
+        texts = [f"stone {number}" for number in range(70)]
+        with chat_server(serve_as(server)) as running:
+            embedder = ServerEmbedder("m", running.root, "", WIDTH, protocol=server)
+            vectors = embedder.embed_passages(texts)
+        assert embedder.name == f"{server}/m@{WIDTH}"
+        np.testing.assert_allclose(vectors, HashingEmbedder(WIDTH).embed_passages(texts), atol=1e-6)
+
+    @pytest.mark.parametrize("server", ["vllm", "infinity", "tei"])
+    def test_relevances_come_in_the_order_of_the_texts(self, server: str) -> None:
+        with chat_server(serve_as(server)) as running:
+            reranker = ServerReranker("m", running.root, protocol=server)
+            scores = reranker.score("stone", ["river"] * 40 + ["stone"])
+        assert reranker.name == f"{server}/m"
+        assert scores.argmax() == 40
+
+    def test_prefixes_come_before_queries_and_passages(self) -> None:
+        prefixes: dict[str, Any] = {"query_prefix": "query: ", "document_prefix": "passage: "}
+        with chat_server(serve_as("infinity")) as running:
+            embedder = ServerEmbedder("m", running.root, "", WIDTH, max_tokens=8, **prefixes)
+            embedder.embed_query("stone")
+            embedder.embed_passages(["stone", " stone" * 20])
+            (query,), (passage, longest) = (call.body["input"] for call in running.calls)
+        assert (query, passage) == ("query: stone", "passage: stone")
+        assert count_cl100k_tokens(longest) == 8
+
+
 class TestBoth:
     @ADAPTERS
     @pytest.mark.parametrize("status", [429, 500, 503])
@@ -174,7 +208,7 @@ class TestBoth:
 
     def test_a_server_that_recovers_is_no_error(self) -> None:
         with chat_server(in_turn(fails(429), fails(503), embed)) as server:
-            OpenAIEmbedder(SMALL, f"{server.root}/v1", KEY).load()
+            ServerEmbedder(SMALL, f"{server.root}/v1", KEY).load()
             assert len(server.calls) == 3
 
     @ADAPTERS

@@ -11,10 +11,10 @@ import pytest
 from corpus.embedders.colbert import TokenEmbedder
 from corpus.errors import BackendError
 from qa.search.rerankers import Reranker
-from qa.search.rerankers.cohere_api import CohereReranker
 from qa.search.rerankers.cross_encoder_reranker import CrossEncoderReranker
 from qa.search.rerankers.identity_reranker import IdentityReranker
 from qa.search.rerankers.late_interaction_reranker import LateInteractionReranker
+from qa.search.rerankers.server_reranker import ServerReranker
 from tests.support.chat_server import KEY
 from tests.support.model_server import rerank_server
 
@@ -25,7 +25,7 @@ RERANKERS: dict[str, Callable[[], Reranker]] = {
     "cross-encoder": lambda: CrossEncoderReranker("ms-marco-MiniLM-L-12-v2", threads=1),
     "answerai-colbert-small-v1": lambda: LateInteractionReranker(threads=1),
     "identity": IdentityReranker,
-    "cohere": lambda: CohereReranker("rerank-v3.5", rerank_server(), KEY),
+    "cohere": lambda: ServerReranker("rerank-v3.5", rerank_server(), KEY),
 }
 JUDGING = ["cross-encoder", "answerai-colbert-small-v1"]
 QUERY = "How long do refunds take?"

@@ -1,6 +1,6 @@
 """Serve a GGUF file by OpenAI's protocol, with llama.cpp, until standard input ends.
 
-python -m tests.support.llama_server FILE.gguf PORT
+python -m tests.support.llama_server PORT FILE.gguf [--embedding]
 """
 
 import sys
@@ -11,7 +11,7 @@ CONTEXT_TOKENS = 4_096
 
 
 def main() -> None:
-    path, port = sys.argv[1:]
+    port, path, *modes = sys.argv[1:]
     parameters = xllamacpp.CommonParams()
     parameters.model.path = path
     parameters.hostnames = ["127.0.0.1"]
@@ -19,6 +19,9 @@ def main() -> None:
     parameters.n_ctx = CONTEXT_TOKENS
     parameters.n_parallel = 1
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 1
+    if "--embedding" in modes:
+        parameters.embedding = True
+        parameters.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
     parameters.warmup = parameters.ui = False
     parameters.offline = True
     parameters.verbosity = -1

@@ -1,4 +1,4 @@
-"""Servers on 127.0.0.1 with the protocols of OpenAI's embeddings and Cohere's reranking."""
+"""Servers on 127.0.0.1 with the protocols of embedding and reranking servers."""
 
 import atexit
 import json
@@ -46,11 +46,56 @@ def rerank(call: Call) -> None:
     if call.path != "/v2/rerank" or not (query and all(texts)) or len(texts) > 1_000:
         call.send(400, json.dumps({"message": "bad request"}))
         return
-    embedder = HashingEmbedder(512)
-    shares = (embedder.embed_passages(texts) @ embedder.embed_query(query)).clip(0, 1)
-    rows = [{"index": i, "relevance_score": float(share)} for i, share in enumerate(shares)]
+    shares = _judge(query, texts)
+    rows = [{"index": i, "relevance_score": share} for i, share in enumerate(shares)]
     rows.sort(key=lambda row: -row["relevance_score"])
     call.send(200, json.dumps({"id": "r1", "results": rows[: call.body["top_n"]]}))
+
+
+# The most texts that a text-embeddings-inference server takes by default.
+TEI_MAX_INPUTS = 32
+WIDTH = 8
+
+
+def serve_as(server: str) -> Behaviour:
+    """Return the behaviour of a self-hosted server, by its documentation.
+
+    Args:
+        server: ``vllm``, ``infinity``, ``ollama`` or ``tei``.
+    """
+
+    def respond(call: Call) -> None:
+        body = call.body
+        texts = body.get("inputs") or body.get("input") or body.get("texts") or body["documents"]
+        is_reranking = call.path == "/rerank"
+        if call.path != {
+            "vllm": "/v1/embeddings", "infinity": "/embeddings", "ollama": "/api/embed",
+            "tei": "/embed",
+        }[server] and (not is_reranking or server == "ollama"):  # fmt: skip
+            call.send(404, "{}")
+        elif server == "tei" and len(texts) > TEI_MAX_INPUTS:
+            call.send(413, json.dumps({"error": "batch size", "error_type": "Validation"}))
+        elif server != "tei" and body.get("model") != "m":
+            call.send(404, json.dumps({"error": f"model {body.get('model')} not found"}))
+        elif is_reranking:
+            shares = _judge(body["query"], texts)
+            key = "score" if server == "tei" else "relevance_score"
+            rows = [{"index": i, key: share} for i, share in enumerate(shares)]
+            rows.sort(key=lambda row: -row[key])
+            call.send(200, json.dumps(rows if server == "tei" else {"results": rows}))
+        else:
+            vectors = HashingEmbedder(WIDTH).embed_passages(texts).tolist()
+            rows = [{"index": i, "embedding": vector} for i, vector in enumerate(vectors)]
+            replies = {"tei": vectors, "ollama": {"embeddings": vectors}}
+            call.send(200, json.dumps(replies.get(server, {"data": rows})))
+
+    return respond
+
+
+def _judge(query: str, texts: list[str]) -> list[float]:
+    embedder = HashingEmbedder(512)
+    shares = (embedder.embed_passages(texts) @ embedder.embed_query(query)).clip(0, 1)
+    return [float(share) for share in shares]
 
 
 def embedding_reply(*vectors: Any, **others: Any) -> Mapping[str, Any]:
