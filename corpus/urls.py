@@ -3,6 +3,7 @@ from django.urls.converters import StringConverter
 
 from corpus.api import (
     collection_views,
+    count_views,
     document_views,
     ingest_views,
     job_views,
@@ -36,6 +37,7 @@ urlpatterns = [
     path("sites/<uuid:site_id>/refresh", site_views.SiteRefreshView.as_view(), name="site_refresh"),
     path("collections", collection_views.CollectionsView.as_view(), name="collections"),
     path("collections/<name:name>", collection_views.CollectionView.as_view(), name="collection"),
+    path("count", count_views.CountView.as_view(), name="count"),
     path("documents", document_views.DocumentsView.as_view(), name="documents"),
     path("documents/stats", collection_views.StatsView.as_view(), name="stats"),
     path("documents/<uuid:document_id>", document_views.DocumentView.as_view(), name="document"),

@@ -29,7 +29,7 @@ from qa.context import EXTRACTIVE, QAContext
 from qa.graph_state import QAInput
 from qa.grounding.citations import CitationVerifier
 from qa.grounding.subjects import read_names
-from qa.intent import IntentKind, is_brief, is_follow_up
+from qa.intent import IntentKind, is_brief, is_follow_up, parse_count_query
 from qa.language_model import VerifiedDraft
 from qa.learned_confidence import with_learned
 from qa.models import ERASED_ANSWER, ERASED_CITATION, NO_QUESTIONS
@@ -82,8 +82,8 @@ def answer_question(
         started = perf_counter()
         searched = " ".join(question.split())
         corrections: tuple[Correction, ...] = ()
-        # The words of a selected text may be in no document.
-        if not selected_text.strip():
+        # The words of a selected text may be in no document; a phrase is counted as it is written.
+        if not selected_text.strip() and not parse_count_query(searched):
             searched, corrections = correct_spelling(searched, stored)
         corrected_ms = round((perf_counter() - started) * 1000, 2)
         inputs: QAInput = {

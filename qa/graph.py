@@ -8,6 +8,7 @@
      |           |                  +-> list_documents       the documents that mention something
      +-----------+-> abstain                                 nothing asked or found
      +-> shorten                                             the last answer, on request
+     +-> count -> end, or retrieve                           mentions of a phrase; there may be none
 
 The graph is a line: LangGraph runs a step of one node on the caller's thread, and so on the
 caller's database connection. Do not fan out, and stream "updates" only.
@@ -25,6 +26,7 @@ from langgraph.runtime import Runtime
 from corpus.filters import Comparison
 from corpus.telemetry import Step, span
 from qa.context import EXTRACTIVE, QAContext
+from qa.counts import COUNT, answer_count
 from qa.graph_state import AnsweredPart, QAInput, QAState
 from qa.grounding.citations import cite as cite_quote
 from qa.grounding.outline import Section, summarize_outline
@@ -37,6 +39,7 @@ from qa.intent import (
     classify_request,
     complete_within_documents,
     is_greeting,
+    parse_count_query,
 )
 from qa.language_model import draft_and_verify, expand_question, rewrite_question
 from qa.readers import read_passages
@@ -55,6 +58,9 @@ from qa.types import Answer, Passage, Query
 
 Update = dict[str, Any]
 
+# Intents whose passages are listed, without a claim.
+DOCUMENT_LISTS = {IntentKind.MENTIONS, IntentKind.COUNT}
+
 
 def parse(state: QAState, runtime: Runtime[QAContext]) -> Update:
     """Complete a follow-up, classify the question, and build the query."""
@@ -68,6 +74,9 @@ def parse(state: QAState, runtime: Runtime[QAContext]) -> Update:
         request = classify_request(question)
         if request and state["history"] and not context.uses_language_model:
             return {"intent": Intent(request, question), "query": bare}
+        if counted := parse_count_query(question):  # a phrase is counted as it is written
+            query = replace(bare, text=counted.text, tags=state["tags"], k=state["k"])
+            return {"intent": counted, "query": query}
         history, versions = state["history"], state.get("versions", ())
         rewrite = partial(rewrite_question, question, history, rewriter=context.rewriter)
         if versions:
@@ -102,6 +111,23 @@ def _query_of_part(query: Query, part: str) -> Query:
     return replace(query, text=part, phrasings=(), wants_list=classify(part).wants_list)
 
 
+def count(state: QAState, runtime: Runtime[QAContext]) -> Update:
+    """Count the mentions of a phrase; without any, list documents that may be about it."""
+    intent = state["intent"]
+    counted = answer_count(
+        intent.text,
+        collection=state["collection"],
+        tags=state["tags"],
+        group_by=intent.group_by,
+    )
+    if counted is None:
+        kind = IntentKind.MENTIONS if intent.wants_list else IntentKind.COUNT
+        return {"intent": replace(intent, kind=kind)}
+    for text, citation in counted.pieces:
+        runtime.context.listener.on_text(text, citation)
+    return {"answer": _signed(counted, state, answerer=COUNT)}
+
+
 def retrieve(state: QAState, runtime: Runtime[QAContext]) -> Update:
     context, query = runtime.context, state["query"]
     limit = max(query.k, context.rerank_count)
@@ -111,7 +137,7 @@ def retrieve(state: QAState, runtime: Runtime[QAContext]) -> Update:
 def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:
     context, query = runtime.context, state["query"]
     with span(Step.RERANK, passages=len(state["candidates"])):
-        if state["intent"].kind is not IntentKind.MENTIONS:
+        if state["intent"].kind not in DOCUMENT_LISTS:
             return {"passages": context.rerank(query.text, state["candidates"], limit=query.k)}
         limit = max(query.k, context.rerank_count)
         best = context.rerank(query.text, state["candidates"], limit=limit)
@@ -168,8 +194,10 @@ def list_documents(state: QAState, runtime: Runtime[QAContext]) -> Update:
     """List the documents that mention a topic, without claiming anything."""
     passages, topic = state["passages"], state["query"].text
     abstention = runtime.context.verifier.abstain(topic, passages)
-    # A literal mention is worth showing, however unsure the reader is.
+    # A literal mention is worth showing, however unsure the reader is. If mentions were counted, it
+    # is sure that there are none.
     is_unsure = abstention.is_unsure or mentions(passages[0], topic)
+    is_unsure = is_unsure and state["intent"].kind is IntentKind.MENTIONS
     closest = tuple(point_to(close, topic) for close in abstention.closest)
     return {"answer": _signed(replace(abstention, closest=closest, is_unsure=is_unsure), state)}
 
@@ -267,8 +295,10 @@ def _signed(made: Answer, state: QAState, *, answerer: str = EXTRACTIVE) -> Answ
     return replace(made, question=state["question"], answerer=answerer, intent=kind)
 
 
-def asks_something(state: QAState) -> Literal["retrieve", "shorten", "abstain"]:
+def asks_something(state: QAState) -> Literal["retrieve", "count", "shorten", "abstain"]:
     kind = state["intent"].kind
+    if kind is IntentKind.COUNT:
+        return "count"
     if kind is IntentKind.SHORTER:
         return "shorten"
     return "abstain" if kind in {IntentKind.GREETING, IntentKind.REWORDING} else "retrieve"
@@ -283,7 +313,11 @@ def has_candidates(state: QAState) -> Literal["rerank", "summarize", "abstain"]:
 
 
 def lists_documents(state: QAState) -> Literal["list_documents", "answer"]:
-    return "list_documents" if state["intent"].kind is IntentKind.MENTIONS else "answer"
+    return "list_documents" if state["intent"].kind in DOCUMENT_LISTS else "answer"
+
+
+def is_counted(state: QAState) -> Literal["retrieve", "__end__"]:
+    return "__end__" if "answer" in state else "retrieve"
 
 
 def has_parts(state: QAState) -> Literal["next_part", "__end__"]:
@@ -301,13 +335,14 @@ def has_next_part(state: QAState) -> Literal["retrieve", "join"]:
 def build_graph() -> CompiledStateGraph[QAState, QAContext, QAInput, QAState]:
     graph = StateGraph(QAState, context_schema=QAContext, input_schema=QAInput)
     nodes = (
-        parse, retrieve, rerank, read, list_documents, summarize, shorten, answer, cite, abstain,
-        next_part, join,
+        parse, count, retrieve, rerank, read, list_documents, summarize, shorten, answer, cite,
+        abstain, next_part, join,
     )  # fmt: skip
     for node in nodes:
         graph.add_node(node.__name__, node)
     graph.add_edge(START, "parse")
     graph.add_conditional_edges("parse", asks_something)
+    graph.add_conditional_edges("count", is_counted)
     graph.add_conditional_edges("retrieve", has_candidates)
     graph.add_edge("rerank", "read")
     graph.add_conditional_edges("read", lists_documents)

@@ -32,4 +32,4 @@ class QAState(QAInput):
     draft: NotRequired[Draft]  # answer
     verified_draft: NotRequired[VerifiedDraft]  # answer
     answered_parts: NotRequired[tuple[AnsweredPart, ...]]  # next_part
-    answer: Answer  # cite, list_documents, summarize, abstain, join
+    answer: NotRequired[Answer]  # cite, list_documents, count, summarize, abstain, join

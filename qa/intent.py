@@ -19,6 +19,7 @@ class IntentKind(StrEnum):
     SUMMARY = "summary"  # of a document: its outline
     OVERVIEW = "overview"  # of all documents: their beginnings
     MENTIONS = "mentions"  # the documents that mention something
+    COUNT = "count"  # how many documents mention a phrase, exactly
     GREETING = "greeting"  # nothing is asked
     SHORTER = "shorter"  # the last answer, shortened
     REWORDING = "rewording"  # the last answer in other words or another form
@@ -33,6 +34,7 @@ class Intent:
         names: The things compared, or the name of the document to summarize.
         parts: The questions to answer one by one, if there are several.
         wants_list: It asks for several things, which a list or table may contain.
+        group_by: What mentions are counted by: ``month``, ``tag``, ...; or empty.
     """
 
     kind: IntentKind
@@ -40,12 +42,15 @@ class Intent:
     names: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     wants_list: bool = False
+    group_by: str = ""
 
 
 def classify(question: str) -> Intent:
     """Return the intent of a self-contained question."""
     if is_greeting(question):
         return Intent(IntentKind.GREETING, question)
+    if count := parse_count_query(question):
+        return count
     if topic := parse_document_query(question):
         return Intent(IntentKind.MENTIONS, topic)
     if asks_for_overview(question):
@@ -565,3 +570,68 @@ def parse_document_query(text: str) -> str:
         return ""
     matches = (form.fullmatch(" ".join(words)) for form in _MENTIONS)
     return next((each["topic"] for each in matches if each), "")
+
+
+_TEXTS = r"(?:documents?|docs?|files?|texts?)"
+_ALL_TEXTS = rf"(?:all )?(?:of )?(?:(?:the|my|our|your|these) )?{_TEXTS}(?: here)?"
+_WHERE = rf"(?: (?:in {_ALL_TEXTS}|in (?:the|my|our|this) (?:collection|library)|here))"
+_PHRASE = r"(?P<phrase>.+?)"
+# Words that are clearly meant as such: "the word drift", or in quotes.
+_AS_WORDS = r"(?:(?:an? |the )?(?:exact )?(?:words?|phrase|term|expression|string|name)\b ?)"
+_QUOTED_PHRASE = r"(?:\"[^\"]+\"|\u201c[^\u201d]+\u201d|\u00ab[^\u00bb]+\u00bb)"
+_WORDS_MEANT = rf"(?P<words>{_AS_WORDS}.+?|{_QUOTED_PHRASE})"
+_HAVE = (
+    rf"(?:mention(?:s|ing)? {_PHRASE}|(?:contain|include|use|have|has)(?:s|ing)? {_WORDS_MEANT})"
+)
+_OCCURS = r"(?:occur|appear|come up)"
+_GROUP = r"(?P<group>month|tag|folder|sender|source|collection)s?"
+_GROUPED = rf"(?:,? (?:grouped )?(?:by|per|for each) {_GROUP})?"
+_COUNTS = tuple(
+    re.compile(rf"(?:please )?{form}{_GROUPED}", re.IGNORECASE)
+    for form in (
+        rf"(?:how many|count|(?:what is )?the number of) {_ALL_TEXTS}(?: (?:that|which))? {_HAVE}",
+        rf"in how many {_ALL_TEXTS} (?:is|are) {_PHRASE} mentioned",
+        rf"in how many {_ALL_TEXTS} (?:does|do) {_PHRASE} {_OCCURS}",
+        rf"how (?:often|many times) (?:is|are) {_PHRASE} mentioned{_WHERE}?",
+        rf"how (?:often|many times) (?:does|do) {_PHRASE} {_OCCURS}{_WHERE}",
+        rf"how (?:often|many times) (?:does|do) {_WORDS_MEANT} {_OCCURS}",
+        rf"how (?:often|many times) (?:does|do) {_ALL_TEXTS} {_HAVE}",
+        rf"(?P<list>(?:which|what)) {_ALL_TEXTS} {_HAVE}",
+        rf"(?P<list>in (?:which|what)) {_ALL_TEXTS} (?:is|are) {_PHRASE} mentioned",
+        rf"(?P<list>in (?:which|what)) {_ALL_TEXTS} (?:does|do) {_PHRASE} {_OCCURS}",
+        rf"(?P<list>list|find|show)(?: me| us)? {_ALL_TEXTS}(?: (?:that|which))? {_HAVE}",
+    )
+)
+_ARTICLE = re.compile(rf"(?:{_AS_WORDS}|an? |the )", re.IGNORECASE)
+# Nobody counts a pronoun, and a choice of several things is no phrase.
+_PRONOUNS = frozenset("it this that these those them they he she him her".split())
+_SEVERAL = re.compile(r",|\b(?:and|or|but|not|without)\b", re.IGNORECASE)
+
+
+def parse_count_query(text: str) -> Intent | None:
+    """Return the intent of "How many documents mention X?"; None if X is no phrase to count.
+
+    ``text`` of the intent is the phrase, without an article; ``wants_list`` if documents are asked
+    for, instead of their number. What a text says may not be counted: "How often does an inspection
+    occur?", "How many documents contain a signature?".
+    """
+    question = " ".join(text.rstrip(" .?!\n").split())
+    if len(question.split()) > MAX_WORDS:
+        return None
+    match = next(filter(None, (form.fullmatch(question) for form in _COUNTS)), None)
+    if match is None:
+        return None
+    groups = match.groupdict()
+    phrase = groups.get("phrase") or groups.get("words") or ""
+    phrase = _ARTICLE.sub("", phrase, count=1) if _ARTICLE.match(phrase) else phrase
+    is_quoted = re.fullmatch(_QUOTED_PHRASE, phrase) is not None
+    phrase = phrase[1:-1].strip() if is_quoted else phrase
+    is_phrase = is_quoted or not (phrase.lower() in _PRONOUNS or _SEVERAL.search(phrase))
+    if not (is_phrase and any(map(str.isalnum, phrase))):
+        return None
+    return Intent(
+        IntentKind.COUNT,
+        phrase,
+        wants_list=bool(groups.get("list")),
+        group_by=(groups["group"] or "").lower(),
+    )

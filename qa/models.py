@@ -24,6 +24,7 @@ from qa.intent import IntentKind
 NO_QUESTIONS = (
     IntentKind.GREETING,
     IntentKind.OVERVIEW,
+    IntentKind.COUNT,
     IntentKind.SHORTER,
     IntentKind.REWORDING,
 )

@@ -11,6 +11,10 @@ NOT_SHORTER = "There is no shorter quote of the last answer."
 NOT_REWORDED = (
     "Answers are quotes. Without a language model, they cannot be translated, reworded or arranged."
 )
+NOT_MENTIONED = (
+    "No document mentions exactly these words. Other forms of them are not counted;"
+    " Search finds them."
+)
 # Heads the passages shown in place of an answer.
 UNSURE = "Not sure. Closest passages:"
 # Heads the numbered sources below a text with markers such as [1].
@@ -28,6 +32,7 @@ _EARLIER = (
 _NOTICES = {
     IntentKind.GREETING: GREETING,
     IntentKind.OVERVIEW: UNNAMED,
+    IntentKind.COUNT: NOT_MENTIONED,
     IntentKind.SHORTER: NOT_SHORTER,
     IntentKind.REWORDING: NOT_REWORDED,
 }

@@ -118,7 +118,7 @@ def test_a_side_that_no_document_tells_is_named(api: Api) -> None:
 def test_documents_that_are_sought_are_shown_and_nothing_is_said(api: Api) -> None:
     page = api.ingest(PAGE, title="Pages")
     api.ingest(BAKERY, title="Lindow")
-    answer = ask(api, "Which documents mention an alert?")
+    answer = ask(api, "Which documents talk about an alert?")
     assert (answer["kind"], answer["answer"]) == ("unsure", "")
     assert [close["document_id"] for close in answer["closest"]] == [page.document_id]
 
@@ -131,6 +131,6 @@ def test_documents_that_mention_it_are_shown_by_the_sentence_that_does(api: Api)
     towns = ("Aldham", "Bruck", "Cele", "Dorn")
     for town in towns:
         api.ingest(further.format(town, town), title=town)
-    answer = ask(api, "Which documents mention a semaphore?")
+    answer = ask(api, "Which documents talk about a semaphore?")
     assert {close["title"] for close in answer["closest"]} == {"Signals", *towns}
     assert all("semaphore" in close["quote"] for close in answer["closest"])

@@ -19,6 +19,7 @@ from qa.intent import (
     find_topic,
     is_brief,
     is_follow_up,
+    parse_count_query,
     parse_document_query,
     split_comparison,
 )
@@ -29,7 +30,8 @@ from qa.types import Exchange
     ("question", "kind"),
     [
         ("Hello!", IntentKind.GREETING),
-        ("Which documents mention the port?", IntentKind.MENTIONS),
+        ("Which documents talk about the port?", IntentKind.MENTIONS),
+        ("Which documents mention the port?", IntentKind.COUNT),
         ("Summarise everything", IntentKind.OVERVIEW),
         ("Summarise the fire manual", IntentKind.SUMMARY),
         ("What is the port? Who owns the mill?", IntentKind.PARTS),
@@ -43,7 +45,7 @@ def test_a_question_has_the_intent_that_its_words_tell(question: str, kind: Inte
 
 
 def test_an_intent_has_what_is_asked_for_by_name_or_in_parts() -> None:
-    assert classify("Which documents mention the port?") == Intent(IntentKind.MENTIONS, "the port")
+    assert classify("Which guides mention the port?") == Intent(IntentKind.MENTIONS, "the port")
     question = "Summarise the fire manual"
     assert classify(question) == Intent(IntentKind.SUMMARY, question, names=("the fire manual",))
     question = "What is the port? Who owns the mill?"
@@ -370,3 +372,42 @@ def test_what_compares_no_two_things_stays_whole(question: str) -> None:
 )
 def test_what_documents_are_sought_for_is_found(text: str, topic: str) -> None:
     assert parse_document_query(text) == topic
+
+
+COUNTED = {
+    "How many documents mention drift?": ("drift", False, ""),
+    "how many of the documents mention a drift check by month": ("drift check", False, "month"),
+    "How many files contain the phrase drift check?": ("drift check", False, ""),
+    'How many documents contain "a drift, or none"?': ("a drift, or none", False, ""),
+    "Count the documents that mention PSI per tag.": ("PSI", False, "tag"),
+    "In how many documents is C++ mentioned?": ("C++", False, ""),
+    "In how many texts does drift occur?": ("drift", False, ""),
+    "How often is the drift check mentioned in my documents?": ("drift check", False, ""),
+    "How many times does drift appear in all documents?": ("drift", False, ""),
+    "How often does the word drift occur?": ("drift", False, ""),
+    "How often do my documents mention drift?": ("drift", False, ""),
+    "Which documents mention drift, grouped by folder?": ("drift", True, "folder"),
+    "List all documents that mention \u201cor else\u201d": ("or else", True, ""),
+    "In which files does drift appear?": ("drift", True, ""),
+}
+
+
+@pytest.mark.parametrize("question", COUNTED)
+def test_phrase_to_count_is_read(question: str) -> None:
+    counted = classify(question)
+    assert counted.kind is IntentKind.COUNT
+    assert (counted.text, counted.wants_list, counted.group_by) == COUNTED[question]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many employees does Acme have?", "How often does an inspection occur?",
+        "How many documents contain a signature?", "How many documents mention it?",
+        "How many documents mention drift or skew?", "How many pages mention drift?",
+        "How many documents are about drift?", "How many documents mention ...?",
+        f"How many documents mention {'a ' * MAX_WORDS}?", "How often is it?",
+    ],
+)  # fmt: skip
+def test_what_is_no_phrase_to_count_stays_a_question(question: str) -> None:
+    assert parse_count_query(question) is None

@@ -1,0 +1,99 @@
+"""Answer how many documents mention a phrase: counted in their texts, each document quoted."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from corpus.mentions import Mention, MentionCount, count_mentions
+from corpus.models import Chunk, Collection
+from corpus.postgres.snapshot import read_in_snapshot
+from qa.search.hybrid import passage_of
+from qa.types import Answer, Citation
+
+# The answerer of these answers.
+COUNT = "count"
+# Documents that an answer quotes, and groups that it lists; POST /count lists all.
+LISTED_COUNT = 10
+
+
+def answer_count(
+    phrase: str, *, collection: str, tags: Sequence[str], group_by: Any
+) -> Answer | None:
+    """Return the count with the first mention in each of the documents with the most mentions.
+
+    None if no document mentions the phrase. The count is exact, so its confidence is 1.
+
+    Raises:
+        CollectionNotFound: There is no collection of this name.
+    """
+
+    def read() -> Answer | None:
+        count = count_mentions(
+            phrase,
+            collection=Collection.objects.get_named(collection),
+            tags=tags,
+            group_by=group_by or None,
+            limit=LISTED_COUNT,
+        )
+        return _write(count) if count.document_count else None
+
+    return read_in_snapshot(read)
+
+
+def _write(count: MentionCount) -> Answer:
+    text = _describe(count)
+    citations = []
+    for mention in count.results:
+        text += f"\n- {mention.document.name} ({mention.mention_count}): "
+        citations.append(_cite(mention, len(text)))
+        text += mention.context
+    return Answer("", text, confidence=1.0, citations=tuple(citations), answerer=COUNT)
+
+
+def _describe(count: MentionCount) -> str:
+    verb = "mentions" if count.searched_count == 1 else "mention"
+    text = (
+        f"{count.document_count} of {_number(count.searched_count, 'document')} {verb}"
+        f" “{count.phrase}”, {_number(count.mention_count, 'time')} in all. Only these whole words"
+        " are counted, in upper or lower case."
+    )
+    if count.unread_count:
+        text += f" Not counted: {_number(count.unread_count, 'document')} without a text."
+    if count.groups:
+        text += "\n\n" + "\n".join(
+            f"- {group.name or 'none'}: {_number(group.document_count, 'document')},"
+            f" {_number(group.mention_count, 'time')}"
+            for group in count.groups[:LISTED_COUNT]
+        )
+    if len(count.groups) > LISTED_COUNT:
+        text += f"\n- and {len(count.groups) - LISTED_COUNT} more"
+    is_cut = count.document_count > LISTED_COUNT
+    return text + f"\n\n{f'The {LISTED_COUNT} with the most mentions' if is_cut else 'They are'}:\n"
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def _cite(mention: Mention, answer_start: int) -> Citation:
+    """Cite the line around a mention, which may begin in one chunk and end in another."""
+    chunks = Chunk.objects.with_document().filter(document=mention.document)
+    chunk = chunks.overlapping(mention.start, mention.start + 1).last()
+    if chunk is None:
+        raise LookupError(f"No chunk of document {mention.document.pk} holds {mention.start}.")
+    passage = replace(
+        passage_of(chunk, score=1.0, similarity=0.0),
+        text=mention.context,
+        start_char=mention.context_start,
+        end_char=mention.context_end,
+    )
+    return Citation(
+        passage=passage,
+        quote=mention.context,
+        start_char=mention.context_start,
+        end_char=mention.context_end,
+        answer_start=answer_start,
+        answer_end=answer_start + len(mention.context),
+        score=1.0,
+        support="supported",
+    )
