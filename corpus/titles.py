@@ -1,4 +1,4 @@
-"""Put the words of a file's name before the title of its passages, which are found by both."""
+"""Put the words of a file's path before the title of its passages, which are found by both."""
 
 import re
 from pathlib import PurePosixPath
@@ -10,19 +10,20 @@ _WORD = re.compile(r"[^\W\d_](?:[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z]))|(?<!\d)(?:19
 _GENERIC = frozenset({"index", "readme", "untitled", "document", "scan", "img"})
 
 
-def words_of_name(name: str, *, title: str) -> str:
-    """Return the words of a file's name that a title lacks, separated by spaces.
+def words_of_path(path: str, *, title: str) -> str:
+    """Return the words of a file's folders and name that a title lacks, separated by spaces.
 
-    Often only the name tells the subject: the title of ``acme-leave.md`` may be "Taking leave".
+    Often only they tell the subject: the title of ``acme/leave.md`` may be "Taking leave".
     """
     known = {word.casefold() for word in re.findall(r"[^\W_]+", title)} | _GENERIC
-    words = _WORD.findall(PurePosixPath(name).stem)
+    file = PurePosixPath(path)
+    words = _WORD.findall(f"{file.parent}/{file.stem}")
     lacking = dict.fromkeys(word for word in words if word.casefold() not in known)
     return " ".join(lacking)[:MAX_FILE_WORDS_CHARS]
 
 
 def full_title(title: str, *, file_words: str) -> str:
-    """Return a title after the words that only its file's name has."""
+    """Return a title after the words that only its file's path has."""
     return ": ".join(filter(None, (file_words, title)))
 
 

@@ -100,7 +100,7 @@ class Passage:
         is_selected: It is from a text sent with the question, not from a stored document;
             ``document_id`` is empty, and ``chunk_id`` is unique within one question only.
         document_date: Day, month or year of its document, as ISO 8601, or empty.
-        file_words: Words of its file's name that its title lacks.
+        file_words: Words of its file's path that its title lacks.
         is_newest: It replaced the likeliest passage, as the newest of those that disagree.
     """
 

@@ -34,7 +34,7 @@ class NewChunk:
     """A chunk before it is stored.
 
     Attributes:
-        context: Words of the file's name, title and headings; embedded together with the text.
+        context: Words of the file's path, title and headings; embedded together with the text.
         token_count: Of the text alone, by the embedder's tokenizer.
     """
 

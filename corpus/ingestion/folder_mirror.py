@@ -32,6 +32,7 @@ from corpus.models import Collection, Document
 from corpus.models.document import DocumentQuerySet
 from corpus.roots.file_systems import filter_unmounted
 from corpus.roots.safe_open import SymlinkFound, is_folder, read_mode
+from corpus.roots.shown_paths import uploads_folder
 from corpus.sources.source import Entry
 from corpus.tags import add_tags
 
@@ -190,12 +191,15 @@ class FolderMirror(Mirror):
         if not at_path.update(status=Document.Status.PROCESSING, error=""):
             placeholder = self._new_placeholder(path, status=Document.Status.PROCESSING)
             Document.objects.bulk_create([placeholder], ignore_conflicts=True)
+        root = self._options.root_of(path)
+        # The folder of an upload has a made-up name.
+        name = path.name if root == uploads_folder() else str(path.relative_to(root))
         attributes = Attributes.of_file(
             file, source=self._label, tags=self._tags, settings_sha256=self._fingerprint
         )
         try:
             return self._store(
-                SubmittedFile(file.content, path.name),
+                SubmittedFile(file.content, name),
                 attributes,
                 apply_routing=self._options.apply_routing,
             )

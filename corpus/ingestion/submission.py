@@ -12,7 +12,7 @@ from corpus.loaders.metadata import earliest_datetime
 from corpus.models import Document
 from corpus.tags import MAX_TAG_CHARS, normalize_tags
 from corpus.times import is_storable_time
-from corpus.titles import words_of_name
+from corpus.titles import words_of_path
 
 # The limit of a request.
 MAX_FILE_TAGS = 100
@@ -71,7 +71,7 @@ class Attributes:
             size_bytes=size_bytes,
             page_count=page_count if isinstance(page_count, int) else 0,
             title=title,
-            file_words=words_of_name(name, title=title),
+            file_words=words_of_path(name, title=title),
             chapter=self.chapter or clean_attribute(loaded.chapter, "chapter"),
             user_created_at=self.user_created_at or _created_at(loaded),
             section=self.section or clean_attribute(loaded.section, "section"),
@@ -105,7 +105,11 @@ def valid_tags(names: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class SubmittedFile:
-    """The bytes of a file; loaders choose its type by content, name and stated type."""
+    """The bytes of a file; loaders choose its type by content, name and stated type.
+
+    Attributes:
+        name: With the folders below the one that is ingested, whose words passages are found by.
+    """
 
     content: bytes
     name: str

@@ -1,27 +1,28 @@
-"""The words that a file's name adds to a title."""
+"""The words that a file's path adds to a title."""
 
 import pytest
 
-from corpus.titles import full_title, ranked_text, words_of_name
+from corpus.titles import full_title, ranked_text, words_of_path
 
 
 @pytest.mark.parametrize(
-    ("name", "title", "words"),
+    ("path", "title", "words"),
     [
         ("acme-leave.md", "Taking leave", "acme"),
         ("AcmeLeavePolicy2024.pdf", "Leave", "Acme Policy 2024"),
         ("2020-01-30 TAC minutes.md", "Minutes", "2020 TAC"),
         ("acme-acme.md", "", "acme"),
+        ("acme/HR/policies/acme-leave.md", "Policies: taking leave", "acme HR"),
         ("财务报告.pdf", "", "财务报告"),
         ("index.html", "Home", ""),
         ("a3f9c2d1e-17.txt", "Notes", ""),
         ("", "Notes", ""),
         ("x" * 3 + " " + "y" * 300, "", f"xxx {'y' * 196}"),
     ],
-    ids=["kebab", "camel", "year", "twice", "chinese", "generic", "hash", "none", "long"],
+    ids=["kebab", "camel", "year", "twice", "folders", "chinese", "generic", "hash", "none", "x"],
 )
-def test_words_of_a_name_that_the_title_lacks(name: str, title: str, words: str) -> None:
-    assert words_of_name(name, title=title) == words
+def test_words_of_a_path_that_the_title_lacks(path: str, title: str, words: str) -> None:
+    assert words_of_path(path, title=title) == words
 
 
 def test_a_full_title_begins_with_them() -> None:

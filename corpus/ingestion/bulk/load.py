@@ -33,7 +33,7 @@ def cut_files(
             if found.error is not None:
                 raise found.error
             file = read_with_includes(found.path, root=root, max_bytes=settings.PKB_MAX_FILE_BYTES)
-            content = SubmittedFile(file.content, file.path.name)
+            content = SubmittedFile(file.content, str(file.path.relative_to(root)))
             submission = Submission(content, Attributes.of_file(file, tags=tags))
             text, outline, attributes = load(submission)
             chunks = cut_chunks(
