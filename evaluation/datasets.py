@@ -150,7 +150,7 @@ def read_dataset(folder: Path) -> DataSet:
     """
     if not folder.is_dir():
         raise InvalidDataSet(f"{folder} is no folder.")
-    rows = {name: list(_read_rows(folder, name)) for name in FILES}
+    rows = {name: list(read_rows(folder, name)) for name in FILES}
     if not any(rows.values()):
         wanted = ", ".join(f"{name}.jsonl" for name in FILES)
         raise InvalidDataSet(f"{folder} holds no data set: none of {wanted} (.gz).")
@@ -200,9 +200,9 @@ def sample_dataset(
 
     Documents needed by the sampled queries and questions always stay.
     """
-    queries = _draw(dataset.queries, query_count, seed)
-    questions = _draw(dataset.questions, query_count, seed)
-    claims = _draw(dataset.claims, query_count, seed)
+    queries = draw(dataset.queries, query_count, seed)
+    questions = draw(dataset.questions, query_count, seed)
+    claims = draw(dataset.claims, query_count, seed)
     documents = dataset.documents
     if document_count is not None:
         needed = {key for query in queries for key in query.relevant}
@@ -210,7 +210,7 @@ def sample_dataset(
         needed |= {str(each.get("doc_id")) for claim in claims for each in claim.evidence}
         others = [document for document in documents if document.id not in needed]
         room = max(0, document_count - len(needed))
-        needed |= {document.id for document in _draw(tuple(others), room, seed)}
+        needed |= {document.id for document in draw(tuple(others), room, seed)}
         documents = tuple(document for document in documents if document.id in needed)
     return DataSet(dataset.name, documents, queries, questions, claims)
 
@@ -224,11 +224,11 @@ def draw_foreign_questions(
         GoldQuestion(
             f"{dataset.name}/{each.id}", each.text, is_answerable=False, explicit_kind="foreign"
         )
-        for each in _draw(answerable, count, seed)
+        for each in draw(answerable, count, seed)
     )
 
 
-def _draw(items: tuple[Any, ...], count: int | None, seed: int) -> tuple[Any, ...]:
+def draw(items: tuple[Any, ...], count: int | None, seed: int) -> tuple[Any, ...]:
     """Draw a random sample, in the original order."""
     if count is None or count >= len(items):
         return items
@@ -236,7 +236,7 @@ def _draw(items: tuple[Any, ...], count: int | None, seed: int) -> tuple[Any, ..
     return tuple(items[index] for index in indexes)
 
 
-def _read_rows(folder: Path, name: str) -> Iterator[_Row]:
+def read_rows(folder: Path, name: str) -> Iterator[_Row]:
     """Yield the lines of a file, gzipped or not; none if it is missing."""
     plain, zipped = folder / f"{name}.jsonl", folder / f"{name}.jsonl.gz"
     path = plain if plain.is_file() else zipped

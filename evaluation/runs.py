@@ -13,7 +13,7 @@ from qa import models
 from qa.answer_question import answer_question
 from qa.context import QAContext
 from qa.language_model import expand_question, rewrite_question
-from qa.search_passages import search_passages
+from qa.search_passages import FoundPassages, search_passages
 from qa.sessions import trim_history
 from qa.types import AnsweredQuestion, Citation, Exchange, Passage, Query
 from qa.verify_claim import verify_claim
@@ -115,19 +115,7 @@ def run_queries(
     """
     observed: dict[str, Observation] = {}
     for count, query in enumerate(queries, start=1):
-        search = search_passages(
-            Query(
-                query.text,
-                collection=collection.qualified_name,
-                k=SEARCH_DEPTH,
-                phrasings=expand_question(
-                    query.text, expander=context.expander, count=context.expansion_count
-                ),
-            ),
-            context=context,
-        )
-        keys = [key for p in search.results for key in ids.get(p.document_id, ())]
-        ranking = list(dict.fromkeys(keys))
+        search, ranking = find_documents(query, collection=collection, ids=ids, context=context)
         observed[query.id] = {
             "asked": 1.0,
             **judge_ranking(ranking, query.relevant, k=k),
@@ -138,6 +126,29 @@ def run_queries(
         }
         progress(count, len(queries))
     return observed
+
+
+def find_documents(
+    query: GoldQuery, *, collection: Collection, ids: Ids, context: QAContext
+) -> tuple[FoundPassages, list[str]]:
+    """Search a query; return the passages, and the ids of their documents, each once.
+
+    Raises:
+        BackendError: A model failed.
+    """
+    found = search_passages(
+        Query(
+            query.text,
+            collection=collection.qualified_name,
+            k=SEARCH_DEPTH,
+            phrasings=expand_question(
+                query.text, expander=context.expander, count=context.expansion_count
+            ),
+        ),
+        context=context,
+    )
+    keys = (key for passage in found.results for key in ids.get(passage.document_id, ()))
+    return found, list(dict.fromkeys(keys))
 
 
 def _passage_rank(query: GoldQuery, passages: Sequence[Passage], ids: Ids) -> float:

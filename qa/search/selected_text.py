@@ -33,7 +33,7 @@ class SelectedText:
         """
         started = perf_counter()
         model = get_embedder(Collection.objects.get_named(query.collection).embedding_model)
-        passages = list(self._passages())
+        passages = list(self.passages())
         vectors = embed_passages([passage.text for passage in passages], embedder=model)
         similarities = np.clip(vectors @ embed_queries([query.text], embedder=model)[0], 0.0, 1.0)
         scored = [
@@ -44,7 +44,8 @@ class SelectedText:
         elapsed_ms = (perf_counter() - started) * 1000
         return RetrievedPassages(best, embedding_ms=elapsed_ms, search_ms=0.0)
 
-    def _passages(self) -> Iterator[Passage]:
+    def passages(self) -> Iterator[Passage]:
+        """Yield the text in passages of about ``PASSAGE_CHARS``."""
         for number, (start, end) in enumerate(_pack(sentence_spans(self.text))):
             yield Passage(
                 chunk_id=f"selected-{number}",

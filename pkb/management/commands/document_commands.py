@@ -26,7 +26,9 @@ GROUPS = {
     ),
     "Users and keys": ("createsuperuser", "apikey", "audit"),
     "Protect data": ("backup", "restore", "export", "verify", "verify_erasure", "purge"),
-    "Measure and tune": ("evaluate", "generate_questions", "calibrate", "optimize_answerer"),
+    "Measure and tune": (
+        "evaluate", "benchmark", "generate_questions", "calibrate", "optimize_answerer",
+    ),
 }  # fmt: skip
 
 

@@ -1,0 +1,1 @@
+"""Public sets with published figures, and pkb's figures beside them."""
