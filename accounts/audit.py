@@ -71,13 +71,6 @@ def record_logout(request: HttpRequest, user: Any, **kwargs: Any) -> None:
         record_event("log_out", user_id=user.pk, address=client_ip(request))
 
 
-def record_question(answer_id: str, *, question: str) -> None:
-    """Record a question of the current user, in the transaction that stores the answer."""
-    if current_principal().user_id is not None:
-        text = question if settings.PKB_AUDIT_QUESTIONS else ""
-        record_event("ask", subject=answer_id, text=text)
-
-
 def purge_events(*, dry_run: bool = False) -> int:
     """Delete events older than ``PKB_AUDIT_DAYS``, and return their number."""
     old = Event.objects.filter(

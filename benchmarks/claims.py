@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 
 import django
 import numpy as np
+from django.conf import settings
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, roc_auc_score
@@ -50,7 +51,7 @@ from qa.grounding.support.verdict import (
     share_covered,
 )
 from qa.grounding.support.words import read_words
-from qa.search.rerankers import get_judge
+from qa.search.rerankers import rerankers
 from qa.search.rerankers.cross_encoder_reranker import CrossEncoderReranker
 from qa.types import Scorer
 from tests.support.falsified import Falsified, falsify_all
@@ -252,7 +253,8 @@ def _measure_falsified(folder: Path, options: argparse.Namespace) -> dict[str, A
     made = falsify_all(list(sources), count=2 * options.count, seed=SEED)
     # "1)." may become the existing "2).", which is not a falsified quote.
     falsified = [each for each in made if each.text not in sources[each.original]][: options.count]
-    scorers = {"finds all relevant": _credulous, "configured": get_judge().score}
+    judge = rerankers[settings.PKB_JUDGE_MODEL]
+    scorers = {"finds all relevant": _credulous, "configured": judge.score}
     judges: dict[str, Judge] = {name: _judge_by(score) for name, score in scorers.items()}
     return {
         "falsified": Counter(each.kind for each in falsified),

@@ -73,7 +73,7 @@ class LazyModel(Generic[T]):
         self._loaded()
 
 
-class BackendRegistry:
+class BackendRegistry(Generic[T]):
     """Builds each configured backend once per process, at its first use.
 
     The setting maps a name to ``{"BACKEND": dotted path, "OPTIONS": {...}}``. An entry with a
@@ -83,11 +83,11 @@ class BackendRegistry:
 
     def __init__(self, setting: str) -> None:
         self._setting = setting
-        self._instances: dict[str, Any] = {}
+        self._instances: dict[str, T] = {}
         self._lock = Lock()
         setting_changed.connect(self._forget)
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> T:
         with self._lock:
             if name in self._instances:
                 return self._instances[name]

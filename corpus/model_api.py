@@ -35,7 +35,7 @@ class ModelApi:
 
     Args:
         name: Its name in errors.
-        base_url: Paths are added to it.
+        base_url: Paths are added to it, after a slash.
         api_key: Sent as a bearer token; no error, log line or repr shows it.
         timeout_s: Maximum time of one attempt, from connecting to the last byte.
 
@@ -90,7 +90,7 @@ class ModelApi:
         deadline = time.monotonic() + self._timeout_s
         raw = bytearray()
         try:
-            with self._client.stream("POST", f"{self._base_url}{path}", json=body) as response:
+            with self._client.stream("POST", f"{self._base_url}/{path}", json=body) as response:
                 if response.status_code != HTTPStatus.OK:
                     raise self._failure(response)
                 for part in response.iter_bytes():

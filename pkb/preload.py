@@ -11,7 +11,7 @@ from corpus.embedders import embedders, get_embedder
 from corpus.errors import BackendError
 from qa.context import EXTRACTIVE, answerers, default_answerer_name, get_answerer
 from qa.readers import get_reader, readers
-from qa.search.rerankers import get_judge, get_reranker, rerankers
+from qa.search.rerankers import rerankers
 
 log = structlog.get_logger(__name__)
 
@@ -31,9 +31,9 @@ def question_models() -> tuple[LoadableModel, ...]:
     """Return the models that every question in a new collection needs."""
     return (
         get_embedder(settings.PKB_EMBEDDING_MODEL),
-        get_reranker(),
+        rerankers[settings.PKB_RERANKER_MODEL],
         get_reader(),
-        get_judge(),
+        rerankers[settings.PKB_JUDGE_MODEL],
         get_answerer(default_answerer_name()),
     )
 
@@ -69,5 +69,6 @@ def are_models_loaded() -> bool:
         and get_embedder(settings.PKB_EMBEDDING_MODEL).is_loaded
         and names <= set(rerankers.loaded)
         and settings.PKB_READER_MODEL in readers.loaded
-        and all(model.is_loaded for model in (get_reranker(), get_reader(), get_judge()))
+        and all(rerankers[name].is_loaded for name in names)
+        and get_reader().is_loaded
     )

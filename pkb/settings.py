@@ -158,7 +158,6 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 # Alpine in the admin evaluates attributes; Swagger UI and the admin use inline styles.
-PKB_INLINE_SCRIPT_PATHS = ("/admin", "/docs")
 PKB_INLINE_SCRIPT_POLICY = {
     "script-src": ["'self'", "'unsafe-inline'", "'unsafe-eval'"],
     "style-src": ["'self'", "'unsafe-inline'"],
@@ -208,8 +207,8 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "pkb.http.problems.exception_handler",
     "DEFAULT_SCHEMA_CLASS": "pkb.http.openapi.ProblemAutoSchema",
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["pkb.http.negotiation.ObjectParser"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "pkb.http.negotiation.ProblemNegotiation",
+    "DEFAULT_PARSER_CLASSES": ["corpus.api.requests.ObjectParser"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "corpus.api.requests.ProblemNegotiation",
     "DEFAULT_AUTHENTICATION_CLASSES": [],
     "DEFAULT_PERMISSION_CLASSES": [],
     "UNAUTHENTICATED_USER": None,

@@ -5,10 +5,12 @@ from dataclasses import asdict, replace
 from time import perf_counter
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Model
 
-from accounts.audit import record_question
+from accounts.audit import record_event
+from corpus.access.principal import current_user_id
 from corpus.models import Chunk, Collection, Document
 from corpus.telemetry import (
     Step,
@@ -161,7 +163,9 @@ def record_answer(
         if str(citation.chunk_id) not in chunks_here:
             citation.chunk_id = None
     models.Citation.objects.bulk_create(rows)
-    record_question(str(row.pk), question=answer.question)
+    if current_user_id() is not None:
+        text = answer.question if settings.PKB_AUDIT_QUESTIONS else ""
+        record_event("ask", subject=row.pk, text=text)
     return str(row.pk)
 
 

@@ -3,12 +3,14 @@
 They load no model and call no server.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 from django.core.exceptions import ImproperlyConfigured
 
+from corpus.backends import BackendRegistry
 from corpus.embedders import embedders
 from corpus.errors import InvalidInput
 from corpus.rules.rule_file import read_rules
@@ -23,7 +25,7 @@ CONFIGURATION = "configuration"
 
 @register(CONFIGURATION)
 def check_models(**kwargs: Any) -> list[CheckMessage]:
-    chosen = (
+    chosen: Iterable[tuple[str, str, BackendRegistry[Any]]] = (
         ("EMBEDDING_MODEL", settings.PKB_EMBEDDING_MODEL, embedders),
         *(("PKB_EMBEDDING_MODELS", each, embedders) for each in settings.PKB_EMBEDDING_MODELS),
         ("RERANKER_MODEL", settings.PKB_RERANKER_MODEL, rerankers),

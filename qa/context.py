@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Protocol, TypeVar, cast, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 from django.conf import settings
 
@@ -15,11 +15,8 @@ from qa.grounding.drafts import Checked, Claim
 from qa.readers import Reader, get_reader
 from qa.search.hybrid import RetrievedPassages, Retriever, default_retriever
 from qa.search.ranking import PassageReranker, rerank_passages
-from qa.search.rerankers import Reranker, get_judge, get_reranker
+from qa.search.rerankers import Reranker, rerankers
 from qa.types import Draft, Exchange, OnDraft, Passage, Query, ignore_draft
-
-# Created on first use, once per process.
-answerers = BackendRegistry("PKB_ANSWERERS")
 
 Result = TypeVar("Result")
 
@@ -198,6 +195,10 @@ class QAContext:
         )
 
 
+# Created on first use, once per process.
+answerers: BackendRegistry[Answerer] = BackendRegistry("PKB_ANSWERERS")
+
+
 def get_answerer(name: str) -> Answerer:
     """Return the answerer with that name; the language model's is ``default``.
 
@@ -206,7 +207,7 @@ def get_answerer(name: str) -> Answerer:
     """
     if name not in answerers:
         raise InvalidInput(f"Unknown lm {name!r}. Available: {', '.join(answerers.names)}.")
-    return cast("Answerer", answerers[name])
+    return answerers[name]
 
 
 def default_answerer_name() -> str:
@@ -234,10 +235,10 @@ def build_context(
         answerer = answerer.with_key(api_key)
     return QAContext(
         retriever=default_retriever(),
-        reranker=get_reranker(),
+        reranker=rerankers[settings.PKB_RERANKER_MODEL],
         reader=reader,
         verifier=CitationVerifier(
-            judge=get_judge(),
+            judge=rerankers[settings.PKB_JUDGE_MODEL],
             calibration=calibration or read_calibration(settings.PKB_CALIBRATION, reader.name),
             draft_calibration=calibration
             or read_draft_calibration(settings.PKB_CALIBRATION, reader.name, answerer.name),

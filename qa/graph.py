@@ -42,8 +42,7 @@ from qa.intent import (
     parse_count_query,
 )
 from qa.language_model import draft_and_verify, expand_question, rewrite_question
-from qa.readers import read_passages
-from qa.readers.heading_lists import headings_of
+from qa.readers import headings_of, read_passages
 from qa.search.document_search import (
     choose_mentions,
     find_by_name,

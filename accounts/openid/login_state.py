@@ -10,6 +10,7 @@ from typing import Self
 from django.conf import settings
 from django.core.signing import BadSignature
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 
 from corpus.errors import LoginRefused
 
@@ -19,7 +20,6 @@ VALID_FOR_S = 15 * 60
 _COOKIE = "pkb_openid"
 # Browsers limit cookies to 4,096 bytes; a longer URL is dropped.
 MAX_NEXT_CHARS = 1_500
-_PATH = "/ui/login/openid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class LoginState:
             json.dumps(asdict(self)),
             salt=_COOKIE,
             max_age=VALID_FOR_S,
-            path=_PATH,
+            path=reverse("web:openid"),
             secure=settings.SESSION_COOKIE_SECURE,
             httponly=True,
             # The provider redirects back here.
@@ -82,4 +82,4 @@ class LoginState:
 
 
 def clear_login_state(reply: HttpResponse) -> None:
-    reply.delete_cookie(_COOKIE, path=_PATH, samesite="Lax")
+    reply.delete_cookie(_COOKIE, path=reverse("web:openid"), samesite="Lax")

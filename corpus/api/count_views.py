@@ -33,7 +33,6 @@ from corpus.mentions import (
     count_mentions,
 )
 from corpus.models import DEFAULT_COLLECTION, Collection
-from corpus.tags import normalize_tags
 
 # Rows of a CSV file, which is made in memory: about 30 MB.
 MAX_ROWS = 100_000
@@ -49,7 +48,7 @@ class AnyCollectionField(QualifiedNameField):
 class CountInput(serializers.Serializer[Any]):
     query = StrictCharField(max_length=MAX_PHRASE_CHARS, help_text="a word or phrase")
     collection = AnyCollectionField(default=DEFAULT_COLLECTION, help_text="`*`: all")
-    tags = TagListField(default=list)
+    tags = TagListField(default=tuple)
     filters = FilterField(default=None, allow_null=True)
     group_by = serializers.ChoiceField(GROUPS, default=None, allow_null=True)
     unit = serializers.ChoiceField(UNITS, default="document", help_text="of `results`")
@@ -118,7 +117,6 @@ class CountView(APIView):
     )
     def post(self, request: Request) -> HttpResponse:
         fields = read_input(CountInput, request.data)
-        fields["tags"] = normalize_tags(fields["tags"])
         wants_csv = fields.pop("format") == "csv"
         count = read_count(wants_all=wants_csv, **fields)
         if wants_csv:

@@ -18,7 +18,6 @@ from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors
 from corpus.models import Chunk, Collection, Document
 from corpus.roots.shown_paths import shown_path, shown_uri
-from corpus.tags import normalize_tags
 
 
 class DocumentResponse(serializers.ModelSerializer[Document]):
@@ -70,7 +69,7 @@ class ChunkResponse(serializers.ModelSerializer[Chunk]):
 
 class DocumentFilter(serializers.Serializer[Any]):
     collection = QualifiedNameField(required=False)
-    tag = TagListField(default=list)
+    tag = TagListField(default=tuple)
     status = serializers.ChoiceField(Document.Status.choices, required=False)
     source = StrictCharField(max_length=100, required=False)  # type: ignore[assignment]
     q = StrictCharField(max_length=1_000, required=False)
@@ -87,7 +86,7 @@ class DocumentsView(generics.ListAPIView[Document]):
 
     def get_queryset(self) -> QuerySet[Document]:
         values = read_input(DocumentFilter, self.request.query_params)
-        documents = Document.objects.listed().tagged(normalize_tags(values["tag"]))
+        documents = Document.objects.listed().tagged(values["tag"])
         if "collection" in values:
             collection = Collection.objects.get_named(values["collection"])
             documents = documents.filter(collection=collection)

@@ -11,6 +11,7 @@ from rest_framework.utils import json
 from corpus.characters import is_storable
 from corpus.filters import Filter, FilterError, parse_filter
 from corpus.models import NAME_PATTERN, QUALIFIED_NAME_PATTERN
+from corpus.tags import normalize_tags
 from corpus.times import EARLIEST, LATEST, is_storable_time
 
 
@@ -145,9 +146,12 @@ class FilterField(serializers.Field[Any, Any, Any, Any]):
 
 
 class TagListField(serializers.ListField):
-    """Tags; a repeated field in a query or form, a list of strings in JSON."""
+    """Tags, normalized; a repeated field in a query or form, a list of strings in JSON."""
 
     child = StrictCharField(allow_blank=True, max_length=1_000)
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(max_length=100, **kwargs)
+
+    def to_internal_value(self, data: Any) -> Any:
+        return normalize_tags(super().to_internal_value(data))

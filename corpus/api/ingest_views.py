@@ -40,11 +40,10 @@ from corpus.ingestion.ingest import ingest_submission
 from corpus.ingestion.submission import Attributes, IngestOptions, Submission, SubmittedFile
 from corpus.ingestion.web_addresses import ingest_url
 from corpus.models import DEFAULT_COLLECTION, Document, Installation
-from corpus.tags import normalize_tags
 
 
 class _DocumentAttributes(serializers.Serializer[Any]):
-    tags = TagListField(default=list)
+    tags = TagListField(default=tuple)
     source = StrictCharField(max_length=100, default="", allow_blank=True)  # type: ignore[assignment]
     source_uri = StrictCharField(max_length=2048, default="", allow_blank=True)
     title = StrictCharField(max_length=512, default="", allow_blank=True)
@@ -141,7 +140,7 @@ def _ingest(values: dict[str, Any]) -> Response:
         source_uri=values.get("source_uri", ""),
         source=values["source"],
         title=values["title"],
-        tags=normalize_tags(values["tags"]),
+        tags=values["tags"],
         metadata=values["metadata"],
         user_created_at=values["created_at"],
     )

@@ -37,7 +37,6 @@ from corpus.jobs.states import cancel_job, retry_job
 from corpus.models import DEFAULT_COLLECTION, Collection, Installation, Job
 from corpus.roots.allowed import find_allowed
 from corpus.roots.shown_paths import shown_path
-from corpus.tags import normalize_tags
 
 PATH_CHARS = 4096
 
@@ -60,7 +59,7 @@ class _FolderOptions(serializers.Serializer[Any]):
 class IngestFolder(_FolderOptions):
     content_path = _path_field()
     collection = QualifiedNameField(default=DEFAULT_COLLECTION)
-    tags = TagListField(default=list)
+    tags = TagListField(default=tuple)
     source = StrictCharField(max_length=100, default="", allow_blank=True)  # type: ignore[assignment]
 
 
@@ -124,9 +123,12 @@ SOURCE = "api"
 
 def ingest_folder(request: Request, values: dict[str, Any]) -> Response:
     """Start a sync of a folder below an allowed root."""
-    tags = normalize_tags(values["tags"])
     job = _start_sync(
-        values["content_path"], values["collection"], values, source=values["source"], tags=tags
+        values["content_path"],
+        values["collection"],
+        values,
+        source=values["source"],
+        tags=values["tags"],
     )
     return job_response(request, job)
 

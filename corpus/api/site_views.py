@@ -42,7 +42,6 @@ from corpus.sites import (
     refresh_site,
     remove_site,
 )
-from corpus.tags import normalize_tags
 
 
 class SiteInput(serializers.Serializer[Any]):
@@ -67,7 +66,7 @@ class SiteInput(serializers.Serializer[Any]):
         help_text="hours between updates; null: on demand",
     )  # fmt: skip
     collection = QualifiedNameField(default=DEFAULT_COLLECTION)
-    tags = TagListField(default=list)
+    tags = TagListField(default=tuple)
 
 
 class SiteResponse(serializers.ModelSerializer[Site]):
@@ -134,7 +133,7 @@ class SitesView(generics.ListAPIView[Site]):
             values["url"],
             limits,
             collection=get_or_create_collection(values["collection"]),
-            tags=normalize_tags(values["tags"]),
+            tags=values["tags"],
         )
         refresh_site(site.pk)
         shown = SiteResponse(find_site(site.pk))

@@ -1,7 +1,7 @@
 """The interface by which pkb turns text into vectors."""
 
 from collections.abc import Sequence
-from typing import Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from corpus.backends import BackendRegistry, LoadableModel
 from corpus.errors import BackendError
 
-embedders = BackendRegistry("PKB_EMBEDDERS")
 # Keyed by the rerankers that compare their vectors.
-token_embedders = BackendRegistry("PKB_TOKEN_EMBEDDERS")
+token_embedders: BackendRegistry[Any] = BackendRegistry("PKB_TOKEN_EMBEDDERS")
 
 
 class Embedder(LoadableModel, Protocol):
@@ -51,13 +50,16 @@ class Embedder(LoadableModel, Protocol):
         ...
 
 
+embedders: BackendRegistry[Embedder] = BackendRegistry("PKB_EMBEDDERS")
+
+
 def get_embedder(name: str) -> Embedder:
     """Return the embedder with that name.
 
     Raises:
         ImproperlyConfigured: No such embedder is configured.
     """
-    return cast("Embedder", embedders[name])
+    return embedders[name]
 
 
 def embed_passages(texts: Sequence[str], *, embedder: Embedder) -> NDArray[np.float32]:

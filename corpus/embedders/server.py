@@ -39,7 +39,7 @@ class Protocol(NamedTuple):
         names_model: Whether a request names the model.
     """
 
-    path: str = "/embeddings"
+    path: str = "embeddings"
     inputs: str = "input"
     further: Mapping[str, Any] = {"encoding_format": "float"}
     read: Callable[[Any], list[Any]] = _rows
@@ -51,13 +51,13 @@ PROTOCOLS = {
     "openai": Protocol(),
     "infinity": Protocol(),
     "vllm": Protocol(
-        "/v1/embeddings", further={"encoding_format": "float", "truncate_prompt_tokens": -1}
+        "v1/embeddings", further={"encoding_format": "float", "truncate_prompt_tokens": -1}
     ),
     "ollama": Protocol(
-        "/api/embed", further={"truncate": True}, read=lambda reply: list(reply["embeddings"])
+        "api/embed", further={"truncate": True}, read=lambda reply: list(reply["embeddings"])
     ),
     # By default, TEI rejects more than 32 texts.
-    "tei": Protocol("/embed", "inputs", {"truncate": True}, list, 32, names_model=False),
+    "tei": Protocol("embed", "inputs", {"truncate": True}, list, 32, names_model=False),
 }
 
 

@@ -10,6 +10,7 @@ from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
+from django.urls import reverse
 from rest_framework.authentication import CSRFCheck
 
 from accounts.audit import record_action
@@ -18,7 +19,7 @@ from accounts.client_ip import client_ip
 from corpus.access.principal import ANONYMOUS, SYSTEM, Principal, Scope, acting_as
 from corpus.api.outages import translate_error
 from corpus.errors import NotAllowed, NotLoggedIn, PkbError
-from pkb.http.endpoint_lookup import LOGIN, METRICS, SAFE_METHODS, find_endpoint, is_page
+from pkb.http.endpoint_lookup import SAFE_METHODS, find_endpoint, is_page
 from pkb.http.exposure import is_local_request
 from pkb.http.problems import MEDIA_TYPE, problem_of
 from qa.api.openai.base_view import openai_error
@@ -45,8 +46,8 @@ class AccessMiddleware:
         request.principal = principal  # type: ignore[attr-defined]
         with acting_as(principal):
             reply = self.get_response(request)
-            _audit(request, reply)
             if principal.user_id is not None:
+                _audit(request, reply)
                 # Responses to users must not be shared; browsers do not store those of the API.
                 cache_control = "private" if is_page(request.path_info) else "no-store"
                 reply.headers.setdefault("Cache-Control", cache_control)
@@ -84,7 +85,7 @@ def authorize(request: HttpRequest) -> Principal:
             return ANONYMOUS
         raise (translate_error(exc) or exc) from None
     # A metrics collector on this machine needs no key.
-    is_local_scrape = request.path_info == METRICS and is_local_request(
+    is_local_scrape = request.path_info == reverse("metrics") and is_local_request(
         str(request.META.get("REMOTE_ADDR") or ""), names={name.lower() for name in request.headers}
     )
     scope = endpoint.scope
@@ -132,7 +133,7 @@ def _refuse(request: HttpRequest, refusal: PkbError) -> HttpResponse:
     status, problem = refusal.status, problem_of(refusal)
     if path.startswith("/v1/"):
         reply: HttpResponse = JsonResponse(openai_error(problem), status=status)
-    elif (is_page(path) or path == "/docs") and request.accepts("text/html"):
+    elif (is_page(path) or path == reverse("docs")) and request.accepts("text/html"):
         reply = _show(request, refusal)
     else:
         reply = JsonResponse(problem, status=status, content_type=MEDIA_TYPE)
@@ -148,7 +149,7 @@ def _show(request: HttpRequest, refusal: PkbError) -> HttpResponse:
     is_part = "HX-Request" in request.headers
     if isinstance(refusal, NotLoggedIn):
         here = request.headers.get("HX-Current-URL", "") if is_part else request.get_full_path()
-        login_url = f"{LOGIN}?{urlencode({'next': here})}"
+        login_url = f"{reverse('web:login')}?{urlencode({'next': here})}"
         if is_part:
             return HttpResponse(status=refusal.status, headers={"HX-Redirect": login_url})
         if request.method in SAFE_METHODS:

@@ -12,9 +12,7 @@ from corpus.access.principal import Scope
 from corpus.endpoints import Endpoint
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-LOGIN = "/ui/login"
 MCP = "/mcp"  # an application of its own beside Django's
-METRICS = "/metrics"
 
 _PAGES = re.compile(r"/|/(?:ui|admin)(?:/.*)?", re.DOTALL)
 _ADMIN = re.compile(r"/admin(?:/.*)?", re.DOTALL)

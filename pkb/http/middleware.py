@@ -10,7 +10,7 @@ from django.http.response import HttpResponseBase
 from django_structlog.middlewares import RequestMiddleware
 
 from accounts.client_ip import client_ip
-from corpus.api.origins import REFUSAL, is_cross_origin
+from corpus.api.requests import REFUSAL, is_cross_origin
 from pkb.http.endpoint_lookup import SAFE_METHODS, find_endpoint
 from pkb.http.problems import plain_problem
 
@@ -54,12 +54,13 @@ class OriginMiddleware:
 
 
 class PolicyMiddleware(CSPMiddleware):
-    """Sends the strict policy, except below paths that need inline scripts."""
+    """Sends the strict policy, except in the admin and Swagger UI, which need inline scripts."""
 
     def get_policy_parts(
         self, request: HttpRequest, response: HttpResponseBase, report_only: bool = False
     ) -> PolicyParts:
         parts = super().get_policy_parts(request, response, report_only=report_only)
-        if request.path.startswith(settings.PKB_INLINE_SCRIPT_PATHS):
+        match = request.resolver_match
+        if match and (match.app_name == "admin" or match.view_name == "docs"):
             parts.replace = {**(parts.replace or {}), **settings.PKB_INLINE_SCRIPT_POLICY}
         return parts

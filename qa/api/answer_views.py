@@ -21,7 +21,6 @@ from corpus.api.fields import (
 from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import AnswerNotFound, CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION, Collection
-from corpus.tags import normalize_tags
 from qa.answer_question import answer_question
 from qa.answer_record import AnswerShown, StoredAnswerShown, find_answer_record, new_answer_record
 from qa.context import build_context
@@ -43,7 +42,7 @@ class AnswerQuery(serializers.Serializer[Any]):
         help_text="number of passages to consider; values above 50 count as 50",
     )
     collection = QualifiedNameField(default=DEFAULT_COLLECTION)
-    tag = TagListField(default=list)
+    tag = TagListField(default=tuple)
     eval = serializers.BooleanField(default=False)
     gold = serializers.ListField(
         child=StrictCharField(max_length=200), default=list, max_length=1_000
@@ -105,7 +104,7 @@ class AnswerView(APIView):
         answered = answer_question(
             fields["q"],
             collection=fields["collection"],
-            tags=normalize_tags(fields["tag"]),
+            tags=fields["tag"],
             k=fields.get("k", settings.PKB_RETRIEVAL_K),
             context=build_context(lm=fields["lm"]),
         )

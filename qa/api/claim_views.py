@@ -14,7 +14,6 @@ from corpus.api.fields import QualifiedNameField, StrictCharField, TagListField,
 from corpus.endpoints import EXAMPLE_TEXT, Cost, Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION
-from corpus.tags import normalize_tags
 from qa.answer_record import CitationShown, cited_quote
 from qa.context import EXTRACTIVE, build_context
 from qa.grounding.support.verdict import PARTIAL_FROM
@@ -34,7 +33,7 @@ class ClaimInput(serializers.Serializer[Any]):
         help_text="text to check against, instead of a collection",
     )
     collection = QualifiedNameField(default=DEFAULT_COLLECTION)
-    tags = TagListField(default=list)
+    tags = TagListField(default=tuple)
 
     def validate_text(self, text: str | None) -> str | None:
         if text is not None and not text.strip():
@@ -84,7 +83,7 @@ class VerifyClaimView(APIView):
             fields["claim"],
             text=fields.get("text"),
             collection=fields["collection"],
-            tags=normalize_tags(fields["tags"]),
+            tags=fields["tags"],
             context=build_context(lm=EXTRACTIVE),
         )
         return Response(ClaimShown(verified).data)

@@ -22,7 +22,6 @@ from corpus.api.fields import (
 from corpus.endpoints import EXAMPLE_QUESTION, Cost, Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION
-from corpus.tags import normalize_tags
 from qa.answer_record import CorrectionShown
 from qa.context import build_context
 from qa.search_passages import search_passages
@@ -35,7 +34,7 @@ class SearchInput(serializers.Serializer[Any]):
     top_k = StrictIntegerField(min_value=1, max_value=50, default=5)
     similarity_threshold = StrictFloatField(min_value=0, max_value=1, default=0.0)
     collection = QualifiedNameField(default=DEFAULT_COLLECTION)
-    tags = TagListField(default=list)
+    tags = TagListField(default=tuple)
     filters = FilterField(default=None, allow_null=True)
     rerank = StrictBooleanField(
         required=False, help_text="default: true for mode `hybrid`, else false"
@@ -108,7 +107,7 @@ class SearchView(APIView):
         query = Query(
             fields["query"],
             collection=fields["collection"],
-            tags=normalize_tags(fields["tags"]),
+            tags=fields["tags"],
             k=fields["top_k"],
             filters=fields["filters"],
         )

@@ -27,7 +27,6 @@ from corpus.api.fields import (
 from corpus.endpoints import EXAMPLE_QUESTION, EXAMPLE_TEXT, Cost, Endpoint, endpoint
 from corpus.errors import ChatNotFound, CollectionNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION, Collection
-from corpus.tags import normalize_tags
 from qa.answer_record import AnswerShown, new_answer_record
 from qa.api.chat_events import read_events, write_answer_events
 from qa.api.chat_stream import EVENT_STREAM, replay_answer, respond_with_events, stream_answer
@@ -83,7 +82,9 @@ class ChatInput(QuestionInput):
         min_value=0, max_value=MAX_CONTEXT_TOKENS, default=CONTEXT_TOKENS,
         help_text="maximum tokens of the chat history to read the question with",
     )  # fmt: skip
-    tags = TagListField(default=list, help_text="answer only from documents with any of these tags")
+    tags = TagListField(
+        default=tuple, help_text="answer only from documents with any of these tags"
+    )
     keep = StrictBooleanField(
         default=False, help_text="save the chat: it is listed and does not expire"
     )
@@ -254,7 +255,7 @@ def _stream(fields: dict[str, Any], *, route: str) -> StreamingHttpResponse:
     # The view's thread lives as long as the stream; its database connection does not.
     with opening_slot():
         collection = Collection.objects.get_named(fields["collection"]).qualified_name
-        tags = normalize_tags(fields.get("tags", []))
+        tags = fields.get("tags", ())
         context = build_context(api_key=fields.get("api_key", ""))
         session = open_session(fields["session_id"], keep=fields.get("keep", False))
         stream = ChatStream.objects.create(session=session)

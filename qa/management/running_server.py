@@ -51,7 +51,7 @@ def connect_server() -> httpx2.Client | None:
         except httpx2.InvalidURL:
             continue
         with suppress(httpx2.TransportError):
-            ready = client.get("/ready", timeout=READY_TIMEOUT_S)
+            ready = client.get("ready", timeout=READY_TIMEOUT_S)
             if ready.headers.get(INSTALLATION_HEADER) == installation_sha256():
                 return client
         client.close()
@@ -71,7 +71,7 @@ def ask_server(question: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     with closing(client):
         try:
-            reply = client.get("/answer", params=question)
+            reply = client.get("answer", params=question)
             return dict(reply.json()) if reply.status_code == httpx2.codes.OK else None
         except (httpx2.TransportError, ValueError):
             return None

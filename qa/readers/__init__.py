@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Protocol, cast
+from itertools import groupby
+from typing import Protocol
 
 from django.conf import settings
 
 from corpus.backends import BackendRegistry, LoadableModel
-from qa.readers.heading_lists import blank_heading_lists
 from qa.types import CLOSEST_COUNT, Passage, Reading
-
-readers = BackendRegistry("PKB_READERS")
 
 
 class Reader(LoadableModel, Protocol):
@@ -29,9 +28,12 @@ class Reader(LoadableModel, Protocol):
         ...
 
 
+readers: BackendRegistry[Reader] = BackendRegistry("PKB_READERS")
+
+
 def get_reader() -> Reader:
     """Return the reader that ``PKB_READER`` names."""
-    return cast("Reader", readers[settings.PKB_READER_MODEL])
+    return readers[settings.PKB_READER_MODEL]
 
 
 # Best passages to read: more contain the answer hardly more often, and each takes time.
@@ -40,6 +42,14 @@ READ_COUNT = 10
 # twenty comes from another passage, and no more of them are right (docs/decisions/0023). As many
 # as may be shown are read, however low their scores.
 READ_WITHIN = 0.25
+# Fewer headings in a row are those of the text itself.
+MIN_HEADINGS = 3
+# The share of a line's characters in headings from which it lists them.
+MIN_SHARE = 0.5
+# A shorter heading is a word of any sentence.
+MIN_HEADING_CHARS = 4
+_NUMBER = re.compile(r"\A[\d.]+\s+")
+_LINE = re.compile(r"\S[^\n]*")
 
 
 def read_passages(
@@ -76,3 +86,32 @@ def read_all(
         replace(passage, reading=reading)
         for passage, reading in zip(passages, readings, strict=True)
     ]
+
+
+def headings_of(passages: Iterable[Passage]) -> list[str]:
+    """Return the titles and headings of passages without their numbers, the longest first."""
+    headings = {
+        _NUMBER.sub("", heading)
+        for passage in passages
+        for heading in (passage.title, *passage.heading_path)
+    }
+    long = [heading for heading in headings if len(heading) >= MIN_HEADING_CHARS]
+    return sorted(long, key=len, reverse=True)
+
+
+def blank_heading_lists(text: str, headings: Sequence[str]) -> str:
+    """Return the text with spaces in place of lists of headings; its length stays."""
+    here = [re.escape(heading) for heading in headings if heading in text]
+    if not here:
+        return text
+    pattern = re.compile("|".join(here))
+
+    def lists_headings(line: re.Match[str]) -> bool:
+        return sum(map(len, pattern.findall(line[0]))) >= MIN_SHARE * len(line[0])
+
+    for is_list, lines in groupby(_LINE.finditer(text), lists_headings):
+        run = list(lines)
+        start, end = run[0].start(), run[-1].end()
+        if is_list and len(pattern.findall(text, start, end)) >= MIN_HEADINGS:
+            text = text[:start] + " " * (end - start) + text[end:]
+    return text

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
+from django.conf import settings
+
 from corpus.characters import widen_to_characters
 from corpus.sentences import sentence_spans
-from qa.search.rerankers import get_judge
+from qa.search.rerankers import Reranker, rerankers
 from qa.types import Reading
 
 # Of one text; a passage has some ten.
@@ -18,10 +20,10 @@ class SentenceReader:
 
     @property
     def is_loaded(self) -> bool:
-        return get_judge().is_loaded
+        return rerankers[settings.PKB_JUDGE_MODEL].is_loaded
 
     def load(self) -> None:
-        get_judge().load()
+        rerankers[settings.PKB_JUDGE_MODEL].load()
 
     def read(
         self, question: str, texts: Sequence[str], *, leads: Sequence[str] = ()
@@ -31,19 +33,20 @@ class SentenceReader:
         Raises:
             BackendError: The model is missing or failed.
         """
-        return [_read(question, text) for text in texts]
+        judge = rerankers[settings.PKB_JUDGE_MODEL]
+        return [_read(question, text, judge) for text in texts]
 
 
-def _read(question: str, text: str) -> Reading:
+def _read(question: str, text: str, judge: Reranker) -> Reading:
     spans = [
         (start, end)
         for start, end in sentence_spans(text)[:MAX_SENTENCES]
         if any(map(str.isalnum, text[start:end]))
     ]
     if not spans:
-        (score,) = get_judge().score(question, [text])
+        (score,) = judge.score(question, [text])
         return Reading(float(score), start=0, end=0, margin=0.0)
-    scores = get_judge().score(question, [text[start:end] for start, end in spans])
+    scores = judge.score(question, [text[start:end] for start, end in spans])
     best = int(scores.argmax())
     start, end = widen_to_characters(text, *spans[best])
     return Reading(float(scores[best]), start, end, margin=0.0)

@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 
 from corpus.models import Collection
 from pkb.env import read_env
 from pkb.own_backends import read_own_backends
 from pkb.product_settings import product_settings
 from qa.readers import get_reader
-from qa.search.rerankers import get_reranker
+from qa.search.rerankers import rerankers
 from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE
 
@@ -41,7 +42,7 @@ def _extended(backends: Path, settings: Any) -> None:
 @pytest.mark.usefixtures("_extended")
 def test_own_embedder_reranker_and_answerer_answer(api: Api) -> None:
     Collection.objects.filter(name="default").update(embedding_model="letters", dimension=26)
-    assert get_reranker().name == "shared-words"
+    assert rerankers[settings.PKB_RERANKER_MODEL].name == "shared-words"
     api.ingest(LIGHTHOUSE)
     api.ingest(BAKERY)
     (first, *_) = api.search("When was the lighthouse built?", rerank=True)

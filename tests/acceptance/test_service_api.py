@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import ProgrammingError, connection, transaction
 from django.test import Client
 
@@ -10,7 +11,7 @@ from corpus.api.outages import translate_error
 from corpus.embedders import get_embedder
 from corpus.models import Collection, Document
 from qa.readers import get_reader
-from qa.search.rerankers import get_judge, get_reranker
+from qa.search.rerankers import rerankers
 from tests.support.client import Api
 from tests.support.database import execute
 from tests.support.documents import BAKERY, LIGHTHOUSE, long_text
@@ -37,7 +38,11 @@ def test_ready_waits_for_the_models(
     api: Api, collection: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     get_embedder(collection.embedding_model).load()
-    for model in (get_reranker(), get_reader(), get_judge()):
+    for model in (
+        rerankers[settings.PKB_RERANKER_MODEL],
+        get_reader(),
+        rerankers[settings.PKB_JUDGE_MODEL],
+    ):
         model.load()
     assert api.get("/ready").status_code == 200
     monkeypatch.setattr("pkb.health.are_models_loaded", lambda: False)

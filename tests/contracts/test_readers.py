@@ -8,6 +8,7 @@ from math import isfinite
 from pathlib import Path
 
 import pytest
+from django.conf import settings as django_settings
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +19,7 @@ from pkb import settings as configured
 from qa.readers import Reader
 from qa.readers.cross_encoder_reader import MAX_LEAD_TOKENS, MAX_SPAN_TOKENS, CrossEncoderReader
 from qa.readers.sentence_reader import MAX_SENTENCES, SentenceReader
-from qa.search.rerankers import get_judge
+from qa.search.rerankers import rerankers
 from qa.types import Reading
 from tests.support.drawing import examples
 
@@ -158,7 +159,10 @@ class TestSentenceReader:
         text = "\n".join(sentences)
         (reading,) = SentenceReader().read(QUESTION, [text])
         assert text[reading.start : reading.end] == sentences[1]
-        assert reading.score == get_judge().score(QUESTION, sentences[1:2])[0]
+        assert (
+            reading.score
+            == rerankers[django_settings.PKB_JUDGE_MODEL].score(QUESTION, sentences[1:2])[0]
+        )
         assert reading.margin == 0
 
     def test_leads_are_not_read(self) -> None:
@@ -167,7 +171,9 @@ class TestSentenceReader:
 
     def test_a_text_without_words_is_scored_whole(self) -> None:
         (reading,) = SentenceReader().read(QUESTION, ["... !"])
-        assert reading == Reading(get_judge().score(QUESTION, ["... !"])[0], 0, 0, 0.0)
+        assert reading == Reading(
+            rerankers[django_settings.PKB_JUDGE_MODEL].score(QUESTION, ["... !"])[0], 0, 0, 0.0
+        )
 
     def test_of_a_long_text_the_beginning_is_read(self) -> None:
         filling = "The sky is blue. " * (MAX_SENTENCES - 1)

@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from qa.grounding.confidence import SCORE_WEIGHT, likeliest_first
-from qa.readers import READ_COUNT, READ_WITHIN, read_passages
-from qa.readers.heading_lists import headings_of
+from qa.readers import READ_COUNT, READ_WITHIN, headings_of, read_passages
 from qa.types import CLOSEST_COUNT, Passage, Reading
 from tests.support.doubles import StubModel
 from tests.support.passages import passage, read_as

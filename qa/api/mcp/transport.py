@@ -22,8 +22,8 @@ from accounts.client_ip import read_headers, resolve_client_ip
 from accounts.openid.access_tokens import authenticate_token, is_token
 from accounts.openid.resource import add_metadata
 from corpus.access.principal import SYSTEM, Principal, Scope, acting_as
-from corpus.api.origins import REFUSAL, is_cross_origin
 from corpus.api.outages import translate_error
+from corpus.api.requests import REFUSAL, is_cross_origin
 from corpus.errors import NotAllowed, NotLoggedIn, PkbError
 
 log = structlog.get_logger(__name__)

@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 from uuid import uuid4
 
 import numpy as np
+from django.conf import settings
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
@@ -22,7 +23,7 @@ from corpus.errors import Errors, ModelNotFound
 from qa.api.openai.base_view import OpenAIView
 from qa.api.openai.fields import MAX_QUESTION_CHARS, MAX_TEXT_CHARS, TEXT_SCHEMA, check_size
 from qa.grounding.confidence import sigmoid
-from qa.search.rerankers import get_reranker
+from qa.search.rerankers import rerankers
 
 MAX_DOCUMENTS = 1_000
 
@@ -104,7 +105,8 @@ class RerankView(OpenAIView):
     @extend_schema(request=RerankInput, responses={200: RerankOutput})
     def post(self, request: Request) -> Response:
         fields = read_input(RerankInput, request.data)
-        reranker, model = get_reranker(), fields.get("model")
+        reranker = rerankers[settings.PKB_RERANKER_MODEL]
+        model = fields.get("model")
         if model and model != reranker.name:
             raise ModelNotFound(f"There is no reranker {model!r}. Available: {reranker.name!r}.")
         texts = fields["documents"]

@@ -1,15 +1,12 @@
 """Port for rerankers, which score texts by relevance to a query; one adapter per module."""
 
 from collections.abc import Sequence
-from typing import Protocol, cast
+from typing import Protocol
 
 import numpy as np
-from django.conf import settings
 from numpy.typing import NDArray
 
 from corpus.backends import BackendRegistry, LoadableModel
-
-rerankers = BackendRegistry("PKB_RERANKERS")
 
 
 class Reranker(LoadableModel, Protocol):
@@ -20,11 +17,5 @@ class Reranker(LoadableModel, Protocol):
         ...
 
 
-def get_reranker() -> Reranker:
-    """Return the reranker that ``RERANKER_MODEL`` names."""
-    return cast("Reranker", rerankers[settings.PKB_RERANKER_MODEL])
-
-
-def get_judge() -> Reranker:
-    """Return the cross-encoder that judges single sentences."""
-    return cast("Reranker", rerankers[settings.PKB_JUDGE_MODEL])
+# PKB_RERANKER_MODEL names the one that ranks passages, PKB_JUDGE_MODEL that of single sentences.
+rerankers: BackendRegistry[Reranker] = BackendRegistry("PKB_RERANKERS")

@@ -96,7 +96,7 @@ class ServerReranker:
                 body |= {"model": self._model, "top_n": len(batch)}
             read = partial(self._read, count=len(batch))
             shares[start : start + len(batch)] = self._api.fetch(
-                "/rerank", body, read=read, wanted="relevance for each text"
+                "rerank", body, read=read, wanted="relevance for each text"
             )
         shares = shares.clip(MIN_SHARE, 1 - MIN_SHARE)
         return np.log(shares / (1 - shares)).astype(np.float32)
