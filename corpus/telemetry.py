@@ -77,26 +77,12 @@ class Gauge(Enum):
     BACKUP_AGE = ("backup.age", "s", "since the last good backup")
     BACKUP_FAILED = ("backup.failed", "", "1 while the last try of a backup failed")
     BACKUP_INTERVAL = ("backup.interval", "s", "from one backup to the next, as it should be")
-    REPLICA_USED = ("replica.used", "", "1 while searches read the standby")
-    REPLICA_BEHIND = ("replica.behind", "By", "of the primary's log, not replayed by the standby")
-    REPLICA_LAG = ("replica.lag", "s", "age of the newest commit of a standby that lacks some")
 
 
-class Count(Enum):
-    """Counters that are read at each export, like gauges."""
-
-    REPLICA_READS = ("replica.reads", "", "what searches read, by server and why not the standby")
-
-
-Measured = Gauge | Count
-
-
-def observe(measured: Measured, callback: CallbackT) -> None:
+def observe(gauge: Gauge, callback: CallbackT) -> None:
     """Register a callback that returns the value at each export."""
-    name, unit, description = measured.value
-    is_gauge = isinstance(measured, Gauge)
-    create = _meter.create_observable_gauge if is_gauge else _meter.create_observable_counter
-    create(name, [callback], unit=unit, description=description)
+    name, unit, description = gauge.value
+    _meter.create_observable_gauge(name, [callback], unit=unit, description=description)
 
 
 def current_request_id() -> str:

@@ -45,19 +45,12 @@ def add_counts(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
 
 
 def describe_state(state: State) -> Iterator[str]:
-    """Yield lines about the workers, the standby if there is one, and the disks."""
+    """Yield lines about the workers and the disks."""
     if state.workers is not None and state.backlog is not None:
         workers = [f"{worker.id} ({worker.silent.seconds} s ago)" for worker in state.workers]
         names = ", ".join(workers) or "none"
         waiting = state.backlog.waiting_count
         yield f"Workers and their last heartbeats: {names}; waiting tasks: {waiting}."
-    if (standby := state.standby) is not None:
-        is_used = "is used" if standby.is_used else f"is not used ({standby.reason or 'unknown'})"
-        fallback_count = sum(each.read_count for each in standby.fallbacks)
-        yield (
-            f"The standby {is_used}; since this process started it answered {standby.read_count}"
-            f" times, and the primary instead {fallback_count} times."
-        )
     spaces = [f"{filesizeformat(disk.free_bytes)} ({disk.use})" for disk in state.disks]
     yield f"Free disk space: {', '.join(spaces)}."
 

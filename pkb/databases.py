@@ -1,4 +1,4 @@
-"""Database settings: an external PostgreSQL or the embedded one, and a standby."""
+"""Database settings: an external PostgreSQL or the embedded one."""
 
 import os
 import stat
@@ -10,25 +10,21 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import SecretStr
 
-from corpus.postgres.standby import REPLICA
 from pkb.env import Env
 from pkb.postgres import APPLICATION, OWNER
 
 # Seconds that a request waits for a database connection; admission control makes this rare.
 REQUEST_WAIT_S = 2.0
-# The same for the standby, which the primary can replace.
-REPLICA_WAIT_S = 0.5
 
 
 def read_databases(env: Env, data_dir: Path) -> tuple[dict[str, dict[str, Any]], Path | None]:
     """Return Django's DATABASES and the folder of the embedded Postgres.
 
     OWNER of a database is the role that owns the tables, if it is another one.
-    If a standby is configured, it is the database ``replica``. If an external server is
-    configured, the folder is None.
+    If an external server is configured, the folder is None.
 
     Raises:
-        SystemExit: DATABASE_URL or PKB_REPLICA_URL is not a PostgreSQL URL.
+        SystemExit: DATABASE_URL is not a PostgreSQL URL.
     """
     postgres_dir = None
     if env.DATABASE_URL is not None:
@@ -66,29 +62,7 @@ def read_databases(env: Env, data_dir: Path) -> tuple[dict[str, dict[str, Any]],
     database["OPTIONS"] = {**database.get("OPTIONS", {}), "options": search, "pool": pool}
     # The pool checks each connection before use: a lost one must not fail a request.
     database["CONN_HEALTH_CHECKS"] = True
-    databases = {"default": database}
-    if env.PKB_REPLICA_URL is not None:
-        databases[REPLICA] = replica_settings(database, env.PKB_REPLICA_URL)
-    return databases, postgres_dir
-
-
-def replica_settings(primary: Mapping[str, Any], url: SecretStr) -> dict[str, Any]:
-    """Return the database settings of a standby, with the principal as on the primary.
-
-    Its timeouts are short, because the primary is read if it does not answer.
-    """
-    replica = _parse_url(url, "PKB_REPLICA_URL")
-    options = f"{primary['OPTIONS']['options']} -c default_transaction_read_only=on"
-    pool = {**primary["OPTIONS"]["pool"], "timeout": REPLICA_WAIT_S}
-    # Detect a host that vanishes while a query runs, when nothing is sent that could time out.
-    alive = {"keepalives_idle": 3, "keepalives_interval": 1, "keepalives_count": 2}
-    defaults = {"connect_timeout": 2, "tcp_user_timeout": 3_000, **alive, **replica["OPTIONS"]}
-    return {
-        **replica,
-        "TEST": {"MIRROR": "default"},  # Django's tests have no second database
-        "OPTIONS": {**defaults, "options": options, "pool": pool},
-        "CONN_HEALTH_CHECKS": True,
-    }
+    return {"default": database}, postgres_dir
 
 
 def choose_postgres_dir(data_dir: Path) -> Path:

@@ -107,10 +107,6 @@ class ServerEnv(BaseSettings):
     """role that owns the tables, also with DATABASE_URL; unset: the serving role"""
     POSTGRES_OWNER_PASSWORD: SecretStr = SecretStr("")
     """password of that role"""
-    PKB_REPLICA_URL: SecretStr | None = None
-    """standby of DATABASE_URL for searches; unset: none"""
-    PKB_REPLICA_WAIT_MS: int = Field(default=20, ge=0, le=1_000)
-    """milliseconds to wait until the standby is up to date"""
     PKB_DB_POOL_SIZE: int = Field(default=20, ge=2, le=200)
     """database connections of a process"""
     PKB_STATEMENT_TIMEOUT_S: float = Field(default=60, ge=1, le=3_600)

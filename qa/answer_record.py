@@ -14,7 +14,7 @@ from rest_framework import serializers
 from corpus.errors import AnswerNotFound
 from corpus.models import Chunk
 from corpus.models.chunk import PREVIEW_CHARS
-from corpus.postgres.snapshot import read_in_snapshot
+from corpus.postgres.snapshot import one_snapshot
 from corpus.roots.shown_paths import shown_uri
 from qa import models
 from qa.answer_question import draft_to_json
@@ -353,7 +353,8 @@ def read_passages(spans: Iterable[StoredSpan]) -> dict[SpanKey, ClosePassage]:
     keys = list(dict.fromkeys(map(_key_of, spans)))
     if not keys:
         return {}
-    chunks, units = read_in_snapshot(lambda: _read_around(keys))
+    with one_snapshot():
+        chunks, units = _read_around(keys)
     passages = add_quote_pages(
         ClosePassage(
             passage_of(chunk, score=0.0, similarity=0.0),

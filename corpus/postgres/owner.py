@@ -5,7 +5,8 @@ from contextlib import closing, contextmanager
 
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from corpus.postgres import default_connection
+# The tag of system checks about the privileges of the connecting role.
+ROLE_CHECKS = "database_role"
 
 
 def application_role() -> str:
@@ -29,5 +30,9 @@ def as_owner() -> Iterator[None]:
     options = {k: v for k, v in serving.settings_dict["OPTIONS"].items() if k != "pool"}
     settings = {**serving.settings_dict, **owner, "OPTIONS": options}
     owning = type(serving)(settings, DEFAULT_DB_ALIAS)
-    with closing(owning), default_connection(owning):
-        yield
+    connections[DEFAULT_DB_ALIAS] = owning
+    try:
+        with closing(owning):
+            yield
+    finally:
+        connections[DEFAULT_DB_ALIAS] = serving

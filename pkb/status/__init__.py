@@ -1,1 +1,1 @@
-"""Status of the service: problems, workers, queue, disks, backups and standby."""
+"""Status of the service: problems, workers, queue, disks and backups."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from opentelemetry.metrics import CallbackOptions, Observation
 
-from corpus.telemetry import Count, Gauge, Measured, observe
+from corpus.telemetry import Gauge, observe
 from pkb.status.service_status import State, read_state
 
 # A collector reads all gauges within milliseconds: one status serves them.
@@ -17,7 +17,7 @@ ReadState = Callable[[], State]
 
 
 class Measure(NamedTuple):
-    measured: Measured
+    gauge: Gauge
     value: float
     labels: dict[str, str] = {}
 
@@ -42,14 +42,12 @@ class CachedState:
 def observe_state() -> None:
     """Register the gauges with OpenTelemetry."""
     read = CachedState()
-    for measured in (*Gauge, *Count):
-        observe(measured, partial(_observations, read, measured))
+    for gauge in Gauge:
+        observe(gauge, partial(_observations, read, gauge))
 
 
-def _observations(
-    read: ReadState, measured: Measured, options: CallbackOptions
-) -> list[Observation]:
-    measures = (each for each in measure_state(read()) if each.measured is measured)
+def _observations(read: ReadState, gauge: Gauge, options: CallbackOptions) -> list[Observation]:
+    measures = (each for each in measure_state(read()) if each.gauge is gauge)
     return [Observation(each.value, each.labels) for each in measures]
 
 
@@ -76,14 +74,3 @@ def measure_state(state: State) -> Iterator[Measure]:
         yield Measure(Gauge.BACKUP_INTERVAL, state.backup_interval.total_seconds())
         if state.backups.age is not None:
             yield Measure(Gauge.BACKUP_AGE, state.backups.age.total_seconds())
-    if (standby := state.standby) is not None:
-        yield Measure(Gauge.REPLICA_USED, standby.is_used)
-        standing = standby.standing
-        if standing is not None and standing.behind_bytes is not None:
-            yield Measure(Gauge.REPLICA_BEHIND, standing.behind_bytes)
-        if standing is not None and standing.behind is not None:
-            yield Measure(Gauge.REPLICA_LAG, standing.behind.total_seconds())
-        yield Measure(Count.REPLICA_READS, standby.read_count, {"server": "standby"})
-        for reason, count in standby.fallbacks:
-            labels = {"server": "primary", "reason": reason.value}
-            yield Measure(Count.REPLICA_READS, count, labels)

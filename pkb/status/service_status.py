@@ -9,16 +9,14 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, connection, connections
+from django.db import DatabaseError, InterfaceError, connection
 from django.utils import timezone
 from django.utils.timesince import timesince
 
-from corpus.postgres.standby import REPLICA, Reason, read_position
 from corpus.queue import HEARTBEAT_TIMEOUT, Backlog, Worker, list_workers, read_backlog
 from pkb.backup.rotation import Backups, read_backups
 from pkb.postgres.programs import PostgresDidNotStart
 from pkb.preload import are_models_loaded
-from pkb.status.standby_status import Standby, read_standby
 
 # The alerts in deploy/prometheus have the same bounds; a test compares them.
 # OCR of 1,000 pages takes a worker fifty minutes (docs/guides/workers.md).
@@ -27,8 +25,6 @@ MAX_WAIT = timedelta(hours=1)
 MIN_FREE_SHARE = 0.1
 # A late backup may still come; two missed intervals are a problem.
 BACKUP_INTERVALS = 2
-# A worker commits every 10 s, so a standby that follows has a recent commit.
-MAX_LAG = timedelta(seconds=60)
 
 # Includes the embedded server, which may fail to start, for example on a full disk.
 DATABASE_ERRORS = (DatabaseError, InterfaceError, PostgresDidNotStart)
@@ -45,18 +41,6 @@ class Problem(StrEnum):
     DISK_FILLS = "disk_fills"
     BACKUP_OLD = "backup_old"
     BACKUP_FAILED = "backup_failed"
-    STANDBY_UNUSED = "standby_unused"
-    STANDBY_BEHIND = "standby_behind"
-
-
-_UNUSED_REASONS = {
-    Reason.UNREACHABLE: "it does not answer",
-    Reason.NOT_A_STANDBY: "it is not a standby, or was promoted",
-    Reason.OTHER_SYSTEM: "it is a standby of another server",
-    Reason.OTHER_TIMELINE: "it follows the primary's history from before a restore",
-    Reason.UNSAFE_ROLE: "the role of PKB_REPLICA_URL bypasses row-level security",
-    Reason.FAILED: "its last query failed (replica_not_read in the log)",
-}
 
 
 class Finding(NamedTuple):
@@ -89,7 +73,6 @@ class State:
         workers: None if the database is unavailable.
         backlog: None if the database is unavailable.
         backups: None if automatic backups are off.
-        standby: None if there is none.
     """
 
     models_loaded: bool
@@ -98,7 +81,6 @@ class State:
     disks: list[Disk]
     backups: Backups | None
     backup_interval: timedelta
-    standby: Standby | None = None
 
     @property
     def alive_count(self) -> int:
@@ -127,14 +109,6 @@ class State:
                 yield Finding(Problem.BACKUP_FAILED, reason)
             if age is not None and age > max_age:
                 yield Finding(Problem.BACKUP_OLD, f"The last good backup is {_humanize(age)} old.")
-        if self.standby is not None:
-            if self.standby.reason in _UNUSED_REASONS:
-                why = _UNUSED_REASONS[self.standby.reason]
-                yield Finding(Problem.STANDBY_UNUSED, f"Searches do not use the standby: {why}.")
-            behind = self.standby.standing.behind if self.standby.standing else None
-            if behind is not None and behind > MAX_LAG:
-                lag = f"its newest commit is {_humanize(behind)} old"
-                yield Finding(Problem.STANDBY_BEHIND, f"The standby is behind: {lag}.")
 
     def _problems_of_work(self) -> Iterator[Finding]:
         if self.workers is None or self.backlog is None:
@@ -159,12 +133,10 @@ class State:
 def read_state() -> State:
     """Return the status; unavailable parts are None."""
     was_open = connection.connection is not None
-    workers = backlog = position = None
+    workers = backlog = None
     try:
-        # If only the position fails, the other results are still valid.
         with suppress(*DATABASE_ERRORS):
             workers, backlog = list_workers(), read_backlog()
-            position = read_position() if REPLICA in connections else None
     finally:
         # The thread of an exporter has no request that would close its connection.
         if not was_open:
@@ -187,7 +159,6 @@ def read_state() -> State:
         disks=[Disk(use, usage.free, usage.total) for use, usage in usages.items()],
         backups=None if backup_dir is None else read_backups(backup_dir),
         backup_interval=timedelta(hours=settings.PKB_BACKUP_EVERY_HOURS),
-        standby=read_standby(position),
     )
 
 

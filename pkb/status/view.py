@@ -1,4 +1,4 @@
-"""GET /status: problems, workers, queue, disks, backups and standby, for administrators."""
+"""GET /status: problems, workers, queue, disks and backups, for administrators."""
 
 from typing import Any
 
@@ -10,7 +10,6 @@ from rest_framework.views import APIView
 
 from corpus.access.principal import Scope
 from corpus.endpoints import Endpoint, endpoint
-from corpus.postgres.standby import Reason
 from pkb.status.service_status import Problem, read_state
 
 
@@ -62,34 +61,6 @@ class _BackupsResponse(serializers.Serializer[Any]):
     )
 
 
-class _FallbackResponse(serializers.Serializer[Any]):
-    reason = serializers.ChoiceField([each.value for each in Reason])
-    read_count = serializers.IntegerField()
-
-
-class _StandbyResponse(serializers.Serializer[Any]):
-    is_used = serializers.BooleanField(help_text="a search would use it now")
-    reason = serializers.ChoiceField(
-        [each.value for each in Reason],
-        allow_null=True,
-        help_text="why not; null: it is used, or the database is unavailable",
-    )
-    behind_bytes = serializers.IntegerField(
-        source="standing.behind_bytes",
-        default=None,
-        allow_null=True,
-        help_text="bytes of the primary's log that it has not replayed; null: unknown",
-    )
-    behind_s = _Seconds(
-        source="standing.behind",
-        default=None,
-        allow_null=True,
-        help_text="age of its newest commit; 0 if it is up to date",
-    )
-    read_count = serializers.IntegerField(help_text="reads of searches since this process started")
-    fallbacks = _FallbackResponse(many=True, help_text="the same from the primary instead")
-
-
 class ServiceStatus(serializers.Serializer[Any]):
     problems = _FindingResponse(many=True, source="find_problems")
     models_loaded = serializers.BooleanField()
@@ -101,7 +72,6 @@ class ServiceStatus(serializers.Serializer[Any]):
     )
     disks = _DiskResponse(many=True)
     backups = _BackupsResponse(allow_null=True, help_text="null: automatic backups are off")
-    standby = _StandbyResponse(allow_null=True, help_text="null: PKB_REPLICA_URL is unset")
 
 
 @endpoint(

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from corpus.ingestion.normal_form import Heading, Outline
 from corpus.models import Chunk, Collection, Document
-from corpus.postgres.snapshot import read_in_snapshot
+from corpus.postgres.snapshot import one_snapshot
 from corpus.sentences import sentence_spans
 from qa.grounding.outline import Section
 from qa.grounding.support.words import read_words
@@ -42,9 +42,10 @@ def read_openings(query: Query, candidates: Sequence[Passage]) -> list[Section]:
     """
     if candidates[0].is_selected:
         return [Section(min(candidates, key=lambda passage: passage.start_char), 0, 0)]
-    return read_in_snapshot(lambda: _read_openings(query))
+    return _read_openings(query)
 
 
+@one_snapshot()
 def _read_openings(query: Query) -> list[Section]:
     collection = Collection.objects.get_named(query.collection)
     rows = Document.objects.filter(collection=collection, chunk_count__gt=0).tagged(query.tags)
@@ -63,15 +64,12 @@ def _read_openings(query: Query) -> list[Section]:
     return [section for section in openings if section is not None]
 
 
+@one_snapshot()
 def read_sections(named: Passage) -> list[Section]:
     """Return the beginnings of the main sections of a passage's document, in order.
 
     Empty if that version of it is gone.
     """
-    return read_in_snapshot(lambda: _read_sections(named))
-
-
-def _read_sections(named: Passage) -> list[Section]:
     version = {"pk": UUID(named.document_id), "content_sha256": named.content_sha256}
     document = Document.objects.with_outline().filter(**version).first()
     return _sections_of(document) if document else []

@@ -22,7 +22,7 @@ from corpus.lexical import CANDIDATE_BUDGET, IsAnyOf, LexicalQuery, count_chunks
 from corpus.loaders.metadata import document_date
 from corpus.models import Chunk, ChunkTag, Collection, Embedding, Tag
 from corpus.models.chunk import ChunkQuerySet, EmbeddingQuerySet, exact_scan_limit
-from corpus.postgres.snapshot import read_in_snapshot
+from corpus.postgres.snapshot import one_snapshot
 from corpus.roots.shown_paths import shown_uri
 from corpus.telemetry import Step, span
 from corpus.vector_index import count_indexed
@@ -322,7 +322,8 @@ class HybridRetriever:
         ]
         search = partial(self._search, mode=mode, question=vectors[0][0])
         # Read in one snapshot: another version would be a gap, or a mix of both.
-        passages = read_in_snapshot(lambda: _read_best(map(search, searches), limit))
+        with one_snapshot():
+            passages = _read_best(map(search, searches), limit)
         return RetrievedPassages(
             passages,
             embedding_ms=(embedded - started) * 1000,

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from corpus.models import Chunk, Document
-from corpus.postgres.snapshot import read_in_snapshot
+from corpus.postgres.snapshot import one_snapshot
 from qa.search.hybrid import passage_of
 from qa.types import Passage
 
@@ -29,7 +29,8 @@ def with_neighbors(passages: Sequence[Passage]) -> tuple[list[Passage], list[Pas
     widened = [each for each in passages[:WIDENED_COUNT] if not each.is_selected]
     if not widened:
         return list(passages), list(passages)
-    return read_in_snapshot(lambda: _widen(passages, widened))
+    with one_snapshot():
+        return _widen(passages, widened)
 
 
 def _widen(

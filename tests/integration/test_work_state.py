@@ -1,15 +1,13 @@
 """What the queue's own tables tell of workers and of what waits for them."""
 
-import socket
 from datetime import timedelta
 from uuid import UUID
 
 import pytest
-from django.db import OperationalError, connections
+from django.db import OperationalError
 from django.test import Client
 
 from corpus.models import Installation
-from corpus.postgres.standby import REPLICA
 from corpus.queue import (
     add_home_worker,
     enqueue_file_deletion,
@@ -23,7 +21,6 @@ from pkb.postgres.programs import PostgresDidNotStart
 from pkb.status import service_status as state_module
 from pkb.status.service_status import Problem, read_state
 from tests.support.database import execute
-from tests.support.standby import standby_at
 
 JOB = UUID("6a50f511-3018-4a63-8095-956467a384db")
 
@@ -87,9 +84,7 @@ def test_the_status_names_workers_queue_disks_and_problems() -> None:
     number = register(600)
     enqueue_job(JOB)
     body = Client().get("/status").json()
-    assert set(body) == {
-        "problems", "models_loaded", "workers", "queue", "disks", "backups", "standby",
-    }  # fmt: skip
+    assert set(body) == {"problems", "models_loaded", "workers", "queue", "disks", "backups"}
     [shown] = body["workers"]
     assert (shown["id"], shown["is_alive"], shown["job_id"]) == (number, False, None)
     assert shown["silent_s"] >= 600
@@ -97,7 +92,7 @@ def test_the_status_names_workers_queue_disks_and_problems() -> None:
     assert Problem.NO_WORKER in {found["problem"] for found in body["problems"]}
     assert {disk["use"] for disk in body["disks"]} == {"data", "database"}
     assert all(0 < disk["free_bytes"] < disk["size_bytes"] for disk in body["disks"])
-    assert (body["backups"], body["standby"]) == (None, None)
+    assert body["backups"] is None
 
 
 def test_work_for_a_host_without_a_worker_is_told() -> None:
@@ -116,15 +111,6 @@ def test_work_for_a_host_without_a_worker_is_told() -> None:
     assert Installation.objects.home_workers() == {mine}
     execute("UPDATE procrastinate_workers SET last_heartbeat = now()")
     assert Problem.HOME_UNSERVED not in {each.problem for each in read_state().find_problems()}
-
-
-def test_health_does_not_ask_the_standby(
-    listener: socket.socket, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(connections.settings, REPLICA, standby_at(listener))
-    assert "status" in Client().get("/health").json()
-    with pytest.raises(BlockingIOError):
-        listener.accept()
 
 
 @pytest.mark.parametrize("error", [OperationalError("refused"), PostgresDidNotStart("no room")])

@@ -52,9 +52,6 @@ def told() -> frozenset[str]:
     for gauge in telemetry.Gauge:
         name, unit, _ = gauge.value
         meter.create_observable_gauge(name, [lambda options: [Observation(1)]], unit=unit)
-    for counted in telemetry.Count:
-        name, unit, _ = counted.value
-        meter.create_observable_counter(name, [lambda options: [Observation(1)]], unit=unit)
     text = generate_latest().decode()
     provider.shutdown()
     return frozenset(re.findall(r"(?m)^(\w+)[ {]", text))
@@ -68,8 +65,8 @@ def test_every_metric_that_is_asked_for_is_told(expressions: list[str]) -> None:
 
 def test_every_gauge_is_drawn_or_divides_what_is_drawn() -> None:
     drawn = asked_for(DRAWN)
-    for measured in (*telemetry.Gauge, *telemetry.Count):
-        name = measured.value[0].replace(".", "_")
+    for gauge in telemetry.Gauge:
+        name = gauge.value[0].replace(".", "_")
         assert any(each.startswith(name) for each in drawn), name
 
 
@@ -92,7 +89,6 @@ def test_alerts_have_the_bounds_of_the_status() -> None:
     assert bound("PkbQueueWaits") == service_status.MAX_WAIT.total_seconds()
     assert bound("PkbDiskFills") == service_status.MIN_FREE_SHARE
     assert bound("PkbHomeUnserved") == HEARTBEAT_TIMEOUT.total_seconds()
-    assert bound("PkbStandbyBehind") == service_status.MAX_LAG.total_seconds()
     assert f"> {service_status.BACKUP_INTERVALS} * backup_interval" in ALERTS["PkbBackupOld"]
 
 
