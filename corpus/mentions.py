@@ -25,7 +25,7 @@ from corpus.filters import Filter
 from corpus.lexical import character_ngrams
 from corpus.loaders.metadata import document_date
 from corpus.models import Collection, Document
-from corpus.postgres.snapshot import read_in_snapshot
+from corpus.postgres.snapshot import one_snapshot
 from corpus.roots.shown_paths import shown_path
 
 Group = Literal["tag", "month", "sender", "source", "folder", "collection"]
@@ -119,6 +119,7 @@ def find_mentions(pattern: re.Pattern[str], text: str) -> list[tuple[int, int]]:
     return [span for span in spans if widen_to_characters(text, *span) == span]
 
 
+@one_snapshot()
 def count_mentions(
     query: str,
     *,
@@ -153,31 +154,27 @@ def count_mentions(
     if filters:
         asked = asked.matching_filter(filters)
     pattern = compile_phrase(phrase)
-
-    def count() -> MentionCount:
-        stored = asked.stored()
-        counts = _count_each(pattern, _containing(phrase, stored), group_by)
-        listed = sorted(counts, key=_ORDERS[sort])
-        groups: dict[str, GroupCount] = {}
-        for each in counts:
-            for name in each.groups:
-                group = groups.setdefault(name, GroupCount(name))
-                group.document_count += 1
-                group.mention_count += each.mention_count
-        total = sum(each.mention_count for each in counts)
-        end = None if limit is None else offset + limit
-        return MentionCount(
-            phrase=phrase,
-            document_count=len(counts),
-            mention_count=total,
-            searched_count=stored.count(),
-            unread_count=asked.filter(content_sha256="").count(),
-            groups=sorted(groups.values(), key=lambda each: (-each.document_count, each.name)),
-            results=_read_page(pattern, listed, slice(offset, end), unit),
-            result_count=total if unit == "mention" else len(counts),
-        )
-
-    return read_in_snapshot(count)
+    stored = asked.stored()
+    counts = _count_each(pattern, _containing(phrase, stored), group_by)
+    listed = sorted(counts, key=_ORDERS[sort])
+    groups: dict[str, GroupCount] = {}
+    for each in counts:
+        for name in each.groups:
+            group = groups.setdefault(name, GroupCount(name))
+            group.document_count += 1
+            group.mention_count += each.mention_count
+    total = sum(each.mention_count for each in counts)
+    end = None if limit is None else offset + limit
+    return MentionCount(
+        phrase=phrase,
+        document_count=len(counts),
+        mention_count=total,
+        searched_count=stored.count(),
+        unread_count=asked.filter(content_sha256="").count(),
+        groups=sorted(groups.values(), key=lambda each: (-each.document_count, each.name)),
+        results=_read_page(pattern, listed, slice(offset, end), unit),
+        result_count=total if unit == "mention" else len(counts),
+    )
 
 
 class _Counted(NamedTuple):

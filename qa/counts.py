@@ -6,7 +6,7 @@ from typing import Any
 
 from corpus.mentions import Mention, MentionCount, count_mentions
 from corpus.models import Chunk, Collection
-from corpus.postgres.snapshot import read_in_snapshot
+from corpus.postgres.snapshot import one_snapshot
 from qa.search.hybrid import passage_of
 from qa.types import Answer, Citation
 
@@ -16,6 +16,7 @@ COUNT = "count"
 LISTED_COUNT = 10
 
 
+@one_snapshot()
 def answer_count(
     phrase: str, *, collection: str, tags: Sequence[str], group_by: Any
 ) -> Answer | None:
@@ -26,18 +27,14 @@ def answer_count(
     Raises:
         CollectionNotFound: There is no collection of this name.
     """
-
-    def read() -> Answer | None:
-        count = count_mentions(
-            phrase,
-            collection=Collection.objects.get_named(collection),
-            tags=tags,
-            group_by=group_by or None,
-            limit=LISTED_COUNT,
-        )
-        return _write(count) if count.document_count else None
-
-    return read_in_snapshot(read)
+    count = count_mentions(
+        phrase,
+        collection=Collection.objects.get_named(collection),
+        tags=tags,
+        group_by=group_by or None,
+        limit=LISTED_COUNT,
+    )
+    return _write(count) if count.document_count else None
 
 
 def _write(count: MentionCount) -> Answer:
