@@ -1,5 +1,5 @@
 FROM python:3.11-slim AS base
-ENV PYTHONUNBUFFERED=1 HF_HUB_OFFLINE=1 APP_HOST=0.0.0.0 PKB_DATA_DIR=/var/lib/pkb PKB_MODEL_DIR=/opt/pkb/models
+ENV PYTHONUNBUFFERED=1 APP_HOST=0.0.0.0 PKB_DATA_DIR=/var/lib/pkb PKB_MODEL_DIR=/opt/pkb/models
 ENV PIP_NO_CACHE_DIR=1 UV_NO_CACHE=1 UV_COMPILE_BYTECODE=1 PATH="/app/.venv/bin:$PATH"
 WORKDIR /app
 COPY pyproject.toml uv.lock requirements.txt ./

@@ -29,6 +29,7 @@ DOTENV = BASE_DIR / ".env"
 _ORIGIN = re.compile(
     r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?|https?://\[[0-9A-Fa-f:]+\](:[0-9]{1,5})?"
 )
+_PROVIDERS = r"^[A-Za-z]+ExecutionProvider(,[A-Za-z]+ExecutionProvider)*$"
 _ADDRESS = r"^(https?://|$)"
 _SELF_HOSTED = ("vllm/", "infinity/", "tei/")
 # Prefixes of embedding models that a server runs.
@@ -157,13 +158,13 @@ class Env(ServerEnv):
     """All settings; each field is the environment variable of that name."""
 
     EMBEDDING_MODEL: str = "bge-small-en-v1.5+all-MiniLM-L6-v2"
-    """model of new collections: included, a folder, or `openai/...` and other servers'"""
+    """model of new collections: included, a folder, `hf:...`, or a server's as `openai/...`"""
     EMBEDDING_DIM: int | None = Field(default=None, ge=1, le=4_000)
     """expected dimension of EMBEDDING_MODEL; shortens vectors of `openai/...`"""
     PKB_BACKENDS: Path | None = None
     """file of embedders, rerankers, readers and answerers of your own; see docs/guides/extend.md"""
     PKB_EMBEDDING_MODELS: str = ""
-    """further models that collections may use, also of a server, comma-separated"""
+    """further models that collections may use, such as `openai/...`, comma-separated"""
     PKB_EMBEDDING_API_BASE: str = Field(default="", pattern=_ADDRESS, validate_default=True)
     """address of the server of embedding models; unset: OpenAI's, or Ollama on this machine"""
     PKB_EMBEDDING_API_KEY: SecretStr = SecretStr("")
@@ -177,7 +178,7 @@ class Env(ServerEnv):
     EMBEDDING_BATCH_SIZE: int = Field(default=8, ge=1, le=512)
     """number of texts that a local model embeds at a time"""
     RERANKER_MODEL: str = "answerai-colbert-small-v1"
-    """model that reorders passages: included, `none`, or `cohere/...` and other servers'"""
+    """model that reorders: included, `none`, a folder, `hf:...`, or a server's as `cohere/...`"""
     PKB_RERANKER_API_BASE: str = Field(default="", pattern=_ADDRESS, validate_default=True)
     """address of the server of rerankers; unset: Cohere's"""
     PKB_RERANKER_API_KEY: SecretStr = SecretStr("")
@@ -186,6 +187,12 @@ class Env(ServerEnv):
     """store token vectors of `all` passages, or only of search results (`lazy`)"""
     PKB_READER: str = "minilm-l12-reader"
     """model that decides whether and where a passage answers: name, file or `none`"""
+    PKB_MODEL_FETCH: Literal["off", "hub"] = "off"
+    """`hub`: fetch models named `hf:ORG/NAME@REVISION` from the Hugging Face hub, once"""
+    PKB_ONNX_PROVIDERS: str = Field(default="CPUExecutionProvider", pattern=_PROVIDERS)
+    """execution providers of onnxruntime, comma-separated, the best first"""
+    PKB_TORCH_DEVICE: str = Field(default="cpu", pattern=r"^(cpu|mps|(cuda|xpu)(:\d{1,2})?)$")
+    """device of models that torch runs"""
     PKB_MODEL_TIMEOUT_S: float = Field(default=60, gt=0, le=600)
     """maximum seconds of one request to an embedding or reranking server"""
     PKB_MODEL_THREADS: int = Field(default=0, ge=0, le=256)

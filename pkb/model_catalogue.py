@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from pkb.env import BASE_DIR, SERVERS, Env, split_names
+from pkb.env import BASE_DIR, Env, split_names
 
 Catalogue = dict[str, dict[str, Any]]
 
@@ -72,27 +72,28 @@ def embedders(env: Env, *, cache_dir: Path) -> Catalogue:
                     "timeout_s": env.PKB_MODEL_TIMEOUT_S,
                 },
             }
-        elif not model.startswith(("hashing-", *SERVERS)):
-            entry = {
-                "BACKEND": "corpus.embedders.sentence_transformer.SentenceTransformerEmbedder",
-                "OPTIONS": {
-                    "model": model,
-                    "batch_size": env.EMBEDDING_BATCH_SIZE,
-                    "threads": env.PKB_MODEL_THREADS,
-                    **prefixes,
-                },
+        elif is_swapped_in(model, catalogue):
+            catalogue[model] = {
+                "BACKEND": "corpus.embedders.folder.FolderEmbedder",
+                "OPTIONS": {"model": model, **shared, **prefixes},
             }
-            catalogue.setdefault(model, entry)
     return catalogue
+
+
+def is_swapped_in(model: str, catalogue: Catalogue) -> bool:
+    """Return whether a model is a folder or one of the hub, and none of the catalogue's names."""
+    return model not in catalogue and (model.startswith("hf:") or Path(model).is_dir())
 
 
 def rerankers(env: Env) -> Catalogue:
     threads = {"threads": env.PKB_MODEL_THREADS}
-    return {
-        CROSS_ENCODER: {
-            "BACKEND": "qa.search.rerankers.cross_encoder_reranker.CrossEncoderReranker",
-            "OPTIONS": {"model": CROSS_ENCODER, **threads},
-        },
+
+    def cross_encoder(model: str) -> dict[str, Any]:
+        backend = "qa.search.rerankers.cross_encoder_reranker.CrossEncoderReranker"
+        return {"BACKEND": backend, "OPTIONS": {"model": model, **threads}}
+
+    catalogue: Catalogue = {
+        CROSS_ENCODER: cross_encoder(CROSS_ENCODER),
         LATE_INTERACTION: {
             "BACKEND": "qa.search.rerankers.late_interaction_reranker.LateInteractionReranker",
             "OPTIONS": {
@@ -112,6 +113,9 @@ def rerankers(env: Env) -> Catalogue:
         },
         "none": {"BACKEND": "qa.search.rerankers.identity_reranker.IdentityReranker"},
     }
+    if is_swapped_in(env.RERANKER_MODEL, catalogue):
+        catalogue[env.RERANKER_MODEL] = cross_encoder(env.RERANKER_MODEL)
+    return catalogue
 
 
 def token_embedders(env: Env) -> Catalogue:

@@ -49,6 +49,7 @@ def product_settings(env: Env, data_dir: Path) -> dict[str, Any]:
         "PKB_EMBEDDERS": embedders(env, cache_dir=model_dir) | own.specs("embedders"),
         "PKB_EMBEDDING_MODEL": env.embedding_model_name,
         "PKB_EMBEDDING_MODELS": split_names(env.PKB_EMBEDDING_MODELS),
+        "PKB_ONNX_PROVIDERS": env.PKB_ONNX_PROVIDERS.split(","),
         "PKB_RERANKERS": rerankers(env) | own.specs("rerankers"),
         "PKB_TOKEN_EMBEDDERS": token_embedders(env),
         # Judges whether one sentence supports another; its thresholds are valid only for this one.

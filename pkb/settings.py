@@ -18,8 +18,9 @@ from pkb.product_settings import product_settings
 
 env = read_env()
 
-# Model libraries read these at import: never fetch anything at run time.
-os.environ.setdefault("HF_HUB_OFFLINE", "1")
+# Model libraries read these at import: never fetch anything at run time. Only the process that
+# fetches a model (PKB_MODEL_FETCH) is online.
+os.environ["HF_HUB_OFFLINE"] = "1"
 # onnxruntime sends telemetry unless this is set before its import.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")

@@ -32,7 +32,12 @@ def check_models(**kwargs: Any) -> list[CheckMessage]:
         ("PKB_READER", settings.PKB_READER_MODEL, readers),
     )
     return [
-        Error(f"{setting}: there is no {value!r}, but {', '.join(known.names)}.", id="qa.E001")
+        Error(
+            f"{setting}: there is no {value!r}, but {', '.join(known.names)}.",
+            hint="A model of a server needs @DIMENSION, one of the Hugging Face hub is "
+            "hf:ORG/NAME@REVISION, and a folder must exist (docs/guides/language-models.md).",
+            id="qa.E001",
+        )
         for setting, value, known in chosen
         if value not in known
     ]

@@ -24,7 +24,7 @@ from django.conf import settings
 from safetensors.numpy import save_file
 from torch.nn import functional
 
-from corpus.embedders.model_files import find_model
+from corpus.embedders.model_sources import find_model
 from corpus.embedders.tokens import load_tokenizer
 from corpus.errors import BackendError, InvalidDataSet, PkbError
 from evaluation.datasets import FILES, read_dataset

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corpus.backends import LazyModel
-from corpus.embedders.model_files import find_model
+from corpus.embedders.model_sources import find_model
 from corpus.embedders.onnx import OnnxModel
 from corpus.embedders.tokens import TokenRow, load_tokenizer, tokenize
 from corpus.errors import BackendError

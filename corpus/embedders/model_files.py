@@ -11,7 +11,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from corpus.atomic_files import digest_files
 from corpus.errors import BackendError
@@ -117,15 +117,9 @@ def _check_hash(path: Path, sha256: str) -> None:
         raise BackendError(f"The weights {path} have the sha256 {found}, and not {sha256}.")
 
 
-def find_model(model: str) -> Path:
-    """Return the folder of a model given by path or packaged name.
-
-    Raises:
-        BackendError: There is no such folder, or its package is not installed.
-    """
-    if model not in PACKAGED_MODELS and Path(model).is_dir():
-        return Path(model)
-    return packaged_model(model)
+def find_graph(folder: Path) -> Path | None:
+    """Return the ONNX graph of a model's folder, at its top or where exporters write it."""
+    return next(filter(Path.is_file, (folder / GRAPH, folder / "onnx" / GRAPH)), None)
 
 
 POOLINGS = ("mean", "cls")
@@ -165,6 +159,28 @@ def read_model_facts(folder: Path) -> ModelFacts:
         raise BackendError(f"The configuration in {folder} is incomplete: {exc!r}") from exc
 
 
+class Prefixes(NamedTuple):
+    """Text before each query and each passage."""
+
+    query: str
+    document: str
+
+
+def read_prefixes(folder: Path, *, query: str = "", document: str = "") -> Prefixes:
+    """Return the given prefixes, or those that a folder of sentence-transformers states.
+
+    Raises:
+        BackendError: The file is broken.
+    """
+    prompts = _read_if_there(folder / "config_sentence_transformers.json").get("prompts") or {}
+    if not isinstance(prompts, dict):
+        raise BackendError(f"The prompts in {folder} have no names.")
+    # Three names are in use for documents.
+    stated = (prompts.get(name) for name in ("document", "passage", "corpus"))
+    documents = next((text for text in stated if text), "")
+    return Prefixes(query or str(prompts.get("query") or ""), document or str(documents))
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object.
 
@@ -192,6 +208,10 @@ def _pooling(folder: Path) -> str | None:
     on = {key for key, value in config.items() if key.startswith("pooling_mode_") and value is True}
     modes = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}
     mode = config.get("pooling_mode") or (modes.get(on.pop()) if len(on) == 1 else None)
+    if config.get("include_prompt") is False:
+        raise BackendError(
+            f"{path} leaves prefixes out, which only SentenceTransformerEmbedder does."
+        )
     if mode not in POOLINGS:
         raise BackendError(f"{path} asks for a pooling other than mean or cls.")
     return str(mode)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from django.conf import settings
 from numpy.typing import NDArray
 
 from corpus.backends import LazyLoader, LazyModel
@@ -17,10 +18,13 @@ from corpus.embedders.model_files import (
     PACKAGED_MODELS,
     POOLINGS,
     ModelFacts,
+    Prefixes,
     exported_graph,
-    find_model,
+    find_graph,
     read_model_facts,
+    read_prefixes,
 )
+from corpus.embedders.model_sources import find_model
 from corpus.embedders.tokens import TokenizedModel, TokenRow, load_tokenizer, tokenize
 from corpus.errors import BackendError
 
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 
+CPU = "CPUExecutionProvider"
 _CGROUP_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
@@ -63,6 +68,14 @@ class OnnxModel:
     ) -> None:
         import onnxruntime  # noqa: PLC0415  (heavy)
 
+        # An export runs in a process without settings.
+        providers = settings.PKB_ONNX_PROVIDERS if settings.configured else [CPU]
+        available = onnxruntime.get_available_providers()
+        if missing := sorted(set(providers) - set(available)):
+            raise BackendError(
+                f"PKB_ONNX_PROVIDERS: the installed onnxruntime has no {', '.join(missing)}, but "
+                f"{', '.join(available)}."
+            )
         self._graph = graph
         self._threads = threads or usable_core_count()
         options = onnxruntime.SessionOptions()
@@ -73,9 +86,7 @@ class OnnxModel:
         # is one piece, for which the arena is doubled. It is not faster (docs/decisions/0014).
         options.enable_mem_pattern = False
         with _native_errors_of(graph):
-            self._session = onnxruntime.InferenceSession(
-                str(graph), options, providers=["CPUExecutionProvider"]
-            )
+            self._session = onnxruntime.InferenceSession(str(graph), options, providers=providers)
         self._input_names = {each.name for each in self._session.get_inputs()}
         self._first = self._session.get_outputs()[0].name
         self._further = list(outputs)
@@ -164,7 +175,8 @@ class OnnxEmbedder(TokenizedModel, LazyModel[tuple[OnnxModel, "Tokenizer"]]):
         batch_size: Texts of one run; a quantized graph always runs one at a time.
         threads: Threads; 0 means one for each core of the process.
         pooling: ``mean`` or ``cls``; by default from the folder or the package.
-        query_prefix: Prefix of queries, for models trained with an instruction.
+        query_prefix, document_prefix: Text before each query and each passage, in place of what
+            the folder says.
         name: The model's name where it is not ``model``.
         quantized: Whether an exported graph gets int8 weights.
     """
@@ -178,6 +190,7 @@ class OnnxEmbedder(TokenizedModel, LazyModel[tuple[OnnxModel, "Tokenizer"]]):
         *,
         pooling: str | None = None,
         query_prefix: str = "",
+        document_prefix: str = "",
         name: str | None = None,
         quantized: bool = False,
     ) -> None:
@@ -188,7 +201,7 @@ class OnnxEmbedder(TokenizedModel, LazyModel[tuple[OnnxModel, "Tokenizer"]]):
         self._batch_size = batch_size
         self._threads = threads
         self._pooling = pooling
-        self._query_prefix = query_prefix
+        self._given = {"query": query_prefix, "document": document_prefix}
         self._quantized = quantized
         self.tokenizer = LazyLoader(lambda: load_tokenizer(self._folder))
 
@@ -196,17 +209,21 @@ class OnnxEmbedder(TokenizedModel, LazyModel[tuple[OnnxModel, "Tokenizer"]]):
     def dimension(self) -> int:
         return self._facts.dimension
 
-    @property
+    @cached_property
     def max_tokens(self) -> int:
-        return self._facts.max_length - self.tokenizer().num_special_tokens_to_add(is_pair=False)
+        added = self.tokenizer().num_special_tokens_to_add(is_pair=False)
+        return self._facts.max_length - added - self.count_tokens([self._prefixes.document])[0]
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        graph, tokenizer = self._loaded()
-        return self._embed(graph, tokenizer, texts)
+        return self._embed(*self._loaded(), [self._prefixes.document + text for text in texts])
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        vector: NDArray[np.float32] = self.embed_passages([self._query_prefix + text])[0]
+        vector: NDArray[np.float32] = self._embed(*self._loaded(), [self._prefixes.query + text])[0]
         return vector
+
+    @cached_property
+    def _prefixes(self) -> Prefixes:
+        return read_prefixes(self._folder, **self._given)
 
     @cached_property
     def _folder(self) -> Path:
@@ -217,8 +234,7 @@ class OnnxEmbedder(TokenizedModel, LazyModel[tuple[OnnxModel, "Tokenizer"]]):
         return read_model_facts(self._folder)
 
     def _load(self) -> tuple[OnnxModel, "Tokenizer"]:
-        paths = (self._folder / "model.onnx", self._folder / "onnx" / "model.onnx")
-        path = next(filter(Path.is_file, paths), None)
+        path = find_graph(self._folder)
         if path is None:
             name = Path(self._model).name
             path = exported_graph(
@@ -236,10 +252,13 @@ class OnnxEmbedder(TokenizedModel, LazyModel[tuple[OnnxModel, "Tokenizer"]]):
         pooling = self._pooling or self._facts.pooling or (packaged and packaged.pooling)
         if pooling not in POOLINGS:
             raise BackendError(
-                f"How {self._model!r} pools is not known: set pooling to mean or cls."
+                f"How {self._model!r} pools is not known: set pooling to mean or cls "
+                "(docs/guides/extend.md)."
             )
         vectors = np.empty((len(texts), self.dimension), np.float32)
         for batch in graph.run(tokenize(tokenizer, texts)):
+            if batch.output.shape != (*batch.mask.shape, self.dimension):
+                raise BackendError(f"The graph of {self._model!r} gives no vector of each token.")
             if pooling == "cls":
                 pooled = batch.output[:, 0]
             else:

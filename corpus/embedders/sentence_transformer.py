@@ -1,16 +1,19 @@
 """Embedders run by sentence-transformers on torch, for any model of that library."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
-from pathlib import Path
 from threading import Lock
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from django.conf import settings
 from numpy.typing import NDArray
 
 from corpus.backends import LazyLoader, LazyModel
-from corpus.embedders.model_files import PACKAGED_MODELS, packaged_model
+from corpus.embedders.model_files import Prefixes, read_prefixes
+from corpus.embedders.model_sources import find_model
 from corpus.embedders.onnx import usable_core_count
 from corpus.embedders.tokens import TokenizedModel, clean_surrogates
 from corpus.errors import BackendError
@@ -20,11 +23,28 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 
+@contextmanager
+def torch_models(model: str, *, threads: int) -> Iterator[ModuleType]:
+    """Yield the library, and convert its errors about a model to ``BackendError``."""
+    try:
+        import sentence_transformers  # noqa: PLC0415  (heavy)
+        import torch  # noqa: PLC0415  (heavy)
+        from safetensors import SafetensorError  # noqa: PLC0415
+    except ImportError as exc:
+        raise BackendError(f"sentence-transformers is not installed: {exc}") from exc
+    torch.set_num_threads(threads or usable_core_count())
+    try:
+        yield sentence_transformers
+    # torch asserts that it was built for the device.
+    except (AssertionError, OSError, ValueError, RuntimeError, KeyError, SafetensorError) as exc:
+        raise BackendError(f"The model {model!r} does not load: {exc}") from exc
+
+
 class SentenceTransformerEmbedder(TokenizedModel, LazyModel["SentenceTransformer"]):
-    """An ``Embedder`` that runs a model with sentence-transformers on the CPU.
+    """An ``Embedder`` that runs a model with sentence-transformers on ``PKB_TORCH_DEVICE``.
 
     Args:
-        model: A packaged model's name, a path, or any name that sentence-transformers knows.
+        model: As ``find_model`` takes it.
         name: The model's name where it is not ``model``.
         batch_size: Texts of one run.
         threads: Threads of torch in the process; 0 means one for each core.
@@ -47,9 +67,7 @@ class SentenceTransformerEmbedder(TokenizedModel, LazyModel["SentenceTransformer
         self._source = model
         self._batch_size = batch_size
         self._threads = threads
-        # None: what the folder says.
-        self._query_prefix = query_prefix or None
-        self._document_prefix = document_prefix or None
+        self._given = {"query": query_prefix, "document": document_prefix}
         self.tokenizer = LazyLoader(self._copy_tokenizer)
         self._running = Lock()
 
@@ -66,20 +84,24 @@ class SentenceTransformerEmbedder(TokenizedModel, LazyModel["SentenceTransformer
         if longest is None:
             raise BackendError(f"The model {self._source!r} does not state its longest input.")
         added = self.tokenizer().num_special_tokens_to_add(is_pair=False)
-        return int(longest) - added - self.count_tokens([self._document_prefix or ""])[0]
+        return int(longest) - added - self.count_tokens([self._prefixes.document])[0]
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if not texts:
             return np.empty((0, self.dimension), np.float32)
-        return self._encode(texts, self._loaded().encode_document, prefix=self._document_prefix)
+        return self._encode(texts, self._loaded().encode_document, prefix=self._prefixes.document)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         encode = self._loaded().encode_query
-        vector: NDArray[np.float32] = self._encode([text], encode, prefix=self._query_prefix)[0]
+        vector: NDArray[np.float32] = self._encode([text], encode, prefix=self._prefixes.query)[0]
         return vector
 
+    @cached_property
+    def _prefixes(self) -> Prefixes:
+        return read_prefixes(find_model(self._source), **self._given)
+
     def _encode(
-        self, texts: Sequence[str], encode: Callable[..., Any], *, prefix: str | None
+        self, texts: Sequence[str], encode: Callable[..., Any], *, prefix: str
     ) -> NDArray[np.float32]:
         # transformers reconfigures its tokenizer at each call, so other threads need a copy.
         with self._running:
@@ -97,22 +119,13 @@ class SentenceTransformerEmbedder(TokenizedModel, LazyModel["SentenceTransformer
         return np.asarray(vectors, np.float32)
 
     def _load(self) -> "SentenceTransformer":
-        packaged = self._source in PACKAGED_MODELS
-        source = str(packaged_model(self._source)) if packaged else self._source
-        try:
-            import torch  # noqa: PLC0415  (heavy)
-            from safetensors import SafetensorError  # noqa: PLC0415
-            from sentence_transformers import SentenceTransformer  # noqa: PLC0415  (heavy)
-        except ImportError as exc:
-            raise BackendError(f"sentence-transformers is not installed: {exc}") from exc
-        torch.set_num_threads(self._threads or usable_core_count())
-        try:
-            model = SentenceTransformer(
-                source, device="cpu", local_files_only=Path(source).is_dir()
+        with torch_models(self._source, threads=self._threads) as library:
+            model = library.SentenceTransformer(
+                str(find_model(self._source)),
+                device=settings.PKB_TORCH_DEVICE,
+                local_files_only=True,
             )
             model.encode(["warm"], show_progress_bar=False)
-        except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as exc:
-            raise BackendError(f"The model {self._source!r} does not load: {exc}") from exc
         return model
 
     def _copy_tokenizer(self) -> "Tokenizer":

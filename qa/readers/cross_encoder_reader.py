@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from corpus.backends import LazyModel
 from corpus.characters import widen_to_characters
-from corpus.embedders.model_files import find_model
+from corpus.embedders.model_sources import find_model
 from corpus.embedders.onnx import OnnxModel
 from corpus.embedders.tokens import TokenRow, clean_surrogates, load_tokenizer
 from corpus.errors import BackendError

@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from corpus.embedders.hashed_words import HashingEmbedder
-from corpus.embedders.model_files import exported_graph, find_model
+from corpus.embedders.model_files import exported_graph
+from corpus.embedders.model_sources import find_model
 from corpus.embedders.onnx import OnnxEmbedder
 from corpus.errors import BackendError
 from corpus.invariants import find_violations

@@ -11,53 +11,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from safetensors.numpy import save_file
 
 from corpus.embedders import model_files, onnx_export
-from corpus.embedders.model_files import packaged_model
 from corpus.embedders.onnx import OnnxEmbedder
 from corpus.errors import BackendError
+from tests.support.tiny_models import write_transformer
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-# A BERT of one layer, 32 wide.
-CONFIG = {
-    "model_type": "bert", "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2,
-    "intermediate_size": 64, "vocab_size": 30_522, "max_position_embeddings": 512,
-    "type_vocab_size": 2,
-}  # fmt: skip
-WEIGHTS = {
-    "embeddings.word_embeddings": (30_522, 32),
-    "embeddings.position_embeddings": (512, 32),
-    "embeddings.token_type_embeddings": (2, 32),
-    "embeddings.LayerNorm": (32,),
-    **{f"encoder.layer.0.attention.self.{name}": (32, 32) for name in ("query", "key", "value")},
-    "encoder.layer.0.attention.output.dense": (32, 32),
-    "encoder.layer.0.attention.output.LayerNorm": (32,),
-    "encoder.layer.0.intermediate.dense": (64, 32),
-    "encoder.layer.0.output.dense": (32, 64),
-    "encoder.layer.0.output.LayerNorm": (32,),
-    "pooler.dense": (32, 32),
-}
 
 
 @pytest.fixture(scope="module")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of one layer with random weights: its export takes seconds."""
-    folder = tmp_path_factory.mktemp("tiny")
-    draw = np.random.default_rng(1)
-    weights = {f"{name}.weight": draw.normal(0, 0.02, shape) for name, shape in WEIGHTS.items()}
-    biases = {
-        f"{name}.bias": np.zeros(shape[0])
-        for name, shape in WEIGHTS.items()
-        if not name.endswith("_embeddings")
-    }
-    arrays = {name: array.astype(np.float32) for name, array in (weights | biases).items()}
-    save_file(arrays, folder / "model.safetensors", metadata={"format": "pt"})
-    (folder / "config.json").write_text(json.dumps(CONFIG))
-    (folder / "tokenizer.json").symlink_to(packaged_model("all-MiniLM-L6-v2") / "tokenizer.json")
-    return folder
+    return write_transformer(tmp_path_factory.mktemp("tiny"))
 
 
 def exported_to(folder: Path, cache: Path) -> Path:

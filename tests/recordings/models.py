@@ -15,7 +15,8 @@ from django.utils.module_loading import import_string
 from numpy.typing import NDArray
 
 from corpus.embedders import Embedder
-from corpus.embedders.model_files import PACKAGED_MODELS, find_model
+from corpus.embedders.model_files import PACKAGED_MODELS
+from corpus.embedders.model_sources import find_model
 from pkb import settings as product
 from pkb.model_catalogue import CROSS_ENCODER, LATE_INTERACTION
 from pkb.model_catalogue import READER as READER_NAME

@@ -12,10 +12,10 @@ from corpus.embedders import onnx
 from corpus.embedders.model_files import (
     PACKAGED_MODELS,
     PackagedModel,
-    find_model,
     packaged_model,
     read_model_facts,
 )
+from corpus.embedders.model_sources import find_model
 from corpus.embedders.onnx import OnnxEmbedder
 from corpus.embedders.tokens import load_tokenizer, tokenize
 from corpus.errors import BackendError
