@@ -203,7 +203,7 @@ class Pdf:
     """A PDF of lines at places; sizes in points, the origin at the lower left."""
 
     def __init__(self) -> None:
-        self._pages: list[list[tuple[str, float, float, float, bool]]] = [[]]
+        self._pages: list[list[str]] = [[]]
         self._outline: list[tuple[str, int]] = []
         self.trailer = ""
         self.info = ""
@@ -211,7 +211,12 @@ class Pdf:
     def line(
         self, text: str, y: float, *, x: float = 72, size: float = 11, bold: bool = False
     ) -> "Pdf":
-        self._pages[-1].append((text, x, y, size, bold))
+        escaped = text.replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")
+        font = "B" if bold else "F"
+        return self.draw(f"BT /{font} {size} Tf {x} {y} Td ({escaped}) Tj ET")
+
+    def draw(self, operators: str) -> "Pdf":
+        self._pages[-1].append(operators)
         return self
 
     def page(self) -> "Pdf":
@@ -237,7 +242,7 @@ class Pdf:
                 "<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]"
                 f"/Contents {11 + 2 * number} 0 R/Resources<</Font<</F 3 0 R/B 4 0 R>>>>>>"
             )
-            objects[11 + 2 * number] = _stream("\n".join(map(_drawn, lines)))
+            objects[11 + 2 * number] = _stream("\n".join(lines))
         first = 12 + 2 * len(self._pages)
         for at, (title, page) in enumerate(self._outline):
             following = f"/Next {first + at + 1} 0 R" if at + 1 < len(self._outline) else ""
@@ -261,12 +266,6 @@ def pdf_of(stream: bytes, filters: str) -> bytes:
         stream,
     )
     return made[:start] + body + made[end:]
-
-
-def _drawn(line: tuple[str, float, float, float, bool]) -> str:
-    text, x, y, size, bold = line
-    escaped = text.replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")
-    return f"BT /{'B' if bold else 'F'} {size} Tf {x} {y} Td ({escaped}) Tj ET"
 
 
 def _stream(content: str) -> str:

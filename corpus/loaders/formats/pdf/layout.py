@@ -12,6 +12,7 @@ from corpus.loaders.blocks import MAX_LEVEL, Block
 from corpus.loaders.formats.pdf.lines import BULLETS, HEADING_SCALE, INDENT_EMS, ITEM, JOINT, Line
 from corpus.loaders.formats.pdf.page_breaks import Parts, join_across_pages
 from corpus.loaders.formats.pdf.running_heads import drop_running_heads
+from corpus.loaders.table_blocks import table_blocks
 
 # Entries of a document's outline: page -> (title, depth from 1).
 Outline = dict[int, list[tuple[str, int]]]
@@ -84,7 +85,14 @@ def blocks_from_pages(pages: Mapping[int, list[Line]], outline: Outline) -> list
     """
     cleaned: dict[int, list[Line]] = {}
     for page, lines in pages.items():
-        clean = (replace(line, text=line.text.translate(_CHARACTERS)) for line in lines)
+        clean = (
+            replace(
+                line,
+                text=line.text.translate(_CHARACTERS),
+                rows=tuple(tuple(cell.translate(_CHARACTERS) for cell in row) for row in line.rows),
+            )
+            for line in lines
+        )
         cleaned[page] = [line for line in clean if line.text.strip()]
     without_heads = drop_running_heads(cleaned)
     ranked = _by_outline(without_heads, outline) or _by_size(without_heads)
@@ -96,7 +104,14 @@ def blocks_from_pages(pages: Mapping[int, list[Line]], outline: Outline) -> list
         for word in _WORD.findall(line.text.strip())
     }
     paragraphs = {page: list(_paragraphs(lines)) for page, lines in ranked.items()}
-    return [_block(parts, words) for parts in join_across_pages(paragraphs)]
+    blocks: list[Block] = []
+    for parts in join_across_pages(paragraphs):
+        (page, lines), *_ = parts
+        if lines[0].rows:
+            blocks += table_blocks(lines[0].rows, page=page)
+        else:
+            blocks.append(_block(parts, words))
+    return blocks
 
 
 def _by_outline(pages: dict[int, list[Line]], outline: Outline) -> dict[int, list[Line]] | None:
@@ -158,7 +173,7 @@ def _by_size(pages: dict[int, list[Line]]) -> dict[int, list[Line]]:
 def _may_head(line: Line) -> bool:
     text = line.text.strip()
     letters = sum(map(str.isalpha, text))
-    if len(text) > _MAX_HEADING_CHARS or letters * 2 < len(text):
+    if line.rows or len(text) > _MAX_HEADING_CHARS or letters * 2 < len(text):
         return False
     return not (text.endswith((",", ";")) or text[0].islower() or text[0] in BULLETS)
 
@@ -181,6 +196,8 @@ def _paragraphs(lines: list[Line]) -> Iterable[list[Line]]:
 
 def _begins(above: Line, line: Line, pitch: float) -> bool:
     """Return whether a line begins a paragraph after the line above it."""
+    if above.rows or line.rows:
+        return True
     larger, smaller = max(above.size, line.size), min(above.size, line.size)
     step = above.bottom - line.bottom
     if above.level != line.level or larger > smaller * HEADING_SCALE:

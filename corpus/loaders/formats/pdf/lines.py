@@ -24,6 +24,7 @@ class Line:
         ocr_boxes: Positions of its parts if OCR read it.
         ends: Whether a line break follows, as after a table row.
         is_running: Whether it is a header, footer or page number.
+        rows: The rows of a table, which is one line; else empty.
     """
 
     text: str
@@ -37,3 +38,4 @@ class Line:
     ocr_boxes: tuple[OcrBox, ...] = ()
     ends: bool = False
     is_running: bool = False
+    rows: tuple[tuple[str, ...], ...] = ()

@@ -108,8 +108,8 @@ def _text_at(order: Iterable[int], paragraphs: Sequence[Paragraph], *, size: flo
 
 
 def _is_aside(paragraph: Paragraph, size: float) -> bool:
-    is_running = all(line.is_running for line in paragraph)
-    return is_running or max(line.size for line in paragraph) < size * _SMALLER
+    is_other = all(line.is_running or line.rows for line in paragraph)
+    return is_other or max(line.size for line in paragraph) < size * _SMALLER
 
 
 def _is_text(paragraph: Paragraph) -> bool:

@@ -70,19 +70,19 @@ def find(content: bytes, *, number: int, quote: str, before: str) -> PageLayout:
         scale = _scale(page)
         width, height = (max(ceil(side * scale), 1) for side in page.get_size())
         text_page = page.get_textpage()
-        first, count = _find_chars(text_page, fold_text(quote), len(fold_text(before)))
         boxes: list[Box] = []
-        for at in range(min(text_page.count_rects(first, count), MAX_BOXES) if count else 0):
-            left, bottom, right, top = text_page.get_rect(at)
-            # Pages may be turned or cropped.
-            corners: list[tuple[int, int]] = []
-            for x, y in ((left, top), (right, bottom)):
-                across, down = ctypes.c_int(), ctypes.c_int()
-                pixel = ctypes.byref(across), ctypes.byref(down)
-                raw.FPDF_PageToDevice(page, 0, 0, width, height, 0, x, y, *pixel)
-                corners.append((across.value, down.value))
-            (x1, x2), (y1, y2) = (sorted(axis) for axis in zip(*corners, strict=True))
-            boxes.append(Box(x1, y1, max(x2 - x1, 1), max(y2 - y1, 1)))
+        for first, count in _find_chars(text_page, quote, len(fold_text(before))):
+            for at in range(min(text_page.count_rects(first, count), MAX_BOXES - len(boxes))):
+                left, bottom, right, top = text_page.get_rect(at)
+                # Pages may be turned or cropped.
+                corners: list[tuple[int, int]] = []
+                for x, y in ((left, top), (right, bottom)):
+                    across, down = ctypes.c_int(), ctypes.c_int()
+                    pixel = ctypes.byref(across), ctypes.byref(down)
+                    raw.FPDF_PageToDevice(page, 0, 0, width, height, 0, x, y, *pixel)
+                    corners.append((across.value, down.value))
+                (x1, x2), (y1, y2) = (sorted(axis) for axis in zip(*corners, strict=True))
+                boxes.append(Box(x1, y1, max(x2 - x1, 1), max(y2 - y1, 1)))
         return PageLayout(width, height, page_count, boxes)
 
 
@@ -105,28 +105,29 @@ def _scale(page: "PdfPage") -> float:
     return float(min(WIDTH_PX / width, (MAX_PIXELS / (width * height)) ** 0.5))
 
 
-def _find_chars(text_page: "PdfTextPage", folded: str, expected: int) -> tuple[int, int]:
-    """Return the index of the first character of a folded text, and the number of characters.
+def _find_chars(text_page: "PdfTextPage", quote: str, expected: int) -> Iterator[tuple[int, int]]:
+    """Yield the indexes of first characters, and the numbers of characters, of a quote on a page.
+
+    The header of a table may not be one text there: then each row is looked for by itself.
 
     Args:
         expected: Where in the folded text of the page it should begin; the nearest counts.
-
-    Returns:
-        A count of 0 if it is not on the page.
     """
     import pypdfium2.raw as raw  # noqa: PLC0415, PLR0402
 
     letters: list[str] = []
     # The index in the source of each letter.
     places: list[int] = []
-    for index in range(text_page.count_chars() if folded else 0):
+    for index in range(text_page.count_chars() if quote else 0):
         code = raw.FPDFText_GetUnicode(text_page, index)
         for letter in fold_text(chr(code)) if code <= sys.maxunicode else "":
             letters.append(letter)
             places.append(index)
     text = "".join(letters)
-    starts = (text.rfind(folded, 0, expected + len(folded)), text.find(folded, expected))
-    at = min((at for at in starts if at >= 0), key=lambda at: abs(at - expected), default=-1)
-    if at < 0 or not folded:
-        return 0, 0
-    return places[at], places[at + len(folded) - 1] - places[at] + 1
+    rows = quote.split("\n") if quote.startswith("|") else []
+    for folded in filter(None, map(fold_text, [quote] if fold_text(quote) in text else rows)):
+        starts = (text.rfind(folded, 0, expected + len(folded)), text.find(folded, expected))
+        found = [at for at in starts if at >= 0]
+        if found:
+            at = min(found, key=lambda at: abs(at - expected))
+            yield places[at], places[at + len(folded) - 1] - places[at] + 1
