@@ -1,16 +1,12 @@
 """Measure the check of claims, and try to get falsified quotes accepted.
 
-    python benchmarks/claims.py FOLDER [--limit N] [--fit] [--every N]
+    python benchmarks/claims.py FOLDER [--limit N] [--fit]
     python benchmarks/claims.py --falsified FOLDER... [--count N] [--documents N]
 
 FOLDER holds ``claims.jsonl.gz`` and ``sentences.jsonl.gz`` (SciFact's claims with their abstracts).
 Prints JSON: AUROC of the score, evidence that supports against abstracts without evidence, and the
 share of each verdict by label, for claims of even number (the constants of
 qa/grounding/support/verdict.py come from) and of odd number apart. ``--fit`` prints new constants.
-
-A FOLDER without ``sentences.jsonl.gz`` holds AttributionBench: claims with the texts that they
-cite. Prints macro-F1, the mean of its sources, of each way to read the answer, with both ends of
-its 95 % interval (1,000 bootstrap samples of the rows of each source). Fit nothing on it.
 
 With ``--falsified`` each FOLDER is a data set whose ``corpus.jsonl.gz`` gives the documents. A
 thousand of their sentences are changed in one place (a number, a unit, a name, a word, a direction,
@@ -36,7 +32,7 @@ import numpy as np
 from django.conf import settings
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score, roc_auc_score
+from sklearn.metrics import roc_auc_score
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -46,7 +42,6 @@ from evaluation.datasets import read_dataset
 from qa.grounding.support import Support, judge_claim
 from qa.grounding.support.verdict import (
     COVERAGE_WEIGHT,
-    PARTIAL_FROM,
     RELEVANCE_WEIGHT,
     share_covered,
 )
@@ -90,11 +85,8 @@ def main() -> None:
                 folder.name: _measure_falsified(folder, options) for folder in options.folders
             }
             judges = [judge for each in report.values() for judge in each["judges"]]
-        elif (options.folders[0] / "sentences.jsonl.gz").exists():
-            report, judges = _measure_verdicts(options), []
         else:
-            rows = _read_rows(options.folders[0] / "claims.jsonl.gz")
-            report, judges = _measure_attribution(rows[:: options.every]), []
+            report, judges = _measure_verdicts(options), []
     print(json.dumps(report, indent=2))
     sys.exit(any(judge["accepted"] for judge in judges))
 
@@ -105,7 +97,6 @@ def _parse_options() -> argparse.Namespace:
     )
     parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
     parser.add_argument("--limit", type=int, default=None, help="pairs to measure")
-    parser.add_argument("--every", type=int, default=1, help="of AttributionBench each N-th claim")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--falsified", action="store_true")
@@ -196,50 +187,6 @@ def _fit(measured: Sequence[Measured]) -> dict[str, float]:
         "COVERAGE_WEIGHT": round(float(coverage), 3),
         "INTERCEPT": round(float(model.intercept_[0]), 3),
     }
-
-
-def _measure_attribution(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Check each claim like ``POST /claims/verify``, against all its cited texts."""
-    from qa.context import EXTRACTIVE, build_context  # noqa: PLC0415  (reads the settings)
-    from qa.verify_claim import verify_claim  # noqa: PLC0415
-
-    context = build_context(lm=EXTRACTIVE)
-    found = [
-        verify_claim(
-            row["claim"], text="\n\n".join(row["evidence"]), collection="", context=context
-        )
-        for row in rows
-    ]
-    is_held_up = np.array([row["label"] == "attributable" for row in rows])
-    sources = np.array([row["source"] for row in rows])
-    said = {
-        "supported": [each.support == "supported" for each in found],
-        "supported or partial": [each.support in {"supported", "partial"} for each in found],
-        f"score from {PARTIAL_FROM}": [each.score >= PARTIAL_FROM for each in found],
-    }
-    return {"claims": len(rows)} | {
-        name: _bootstrap_f1(np.array(accepted), is_held_up, sources)
-        for name, accepted in said.items()
-    }
-
-
-def _bootstrap_f1(
-    accepted: NDArray[np.bool_], is_held_up: NDArray[np.bool_], sources: NDArray[np.str_]
-) -> list[float]:
-    """Return macro-F1, the mean of the sources, and both ends of its interval."""
-    rng = np.random.default_rng(11)
-    groups = [np.flatnonzero(sources == source) for source in np.unique(sources)]
-    drawn = [groups] + [[rng.choice(rows, len(rows)) for rows in groups] for _ in range(1_000)]
-    means = [
-        np.mean(
-            [
-                f1_score(is_held_up[rows], accepted[rows], average="macro", zero_division=0)
-                for rows in sample
-            ]
-        )
-        for sample in drawn
-    ]
-    return [round(float(value), 3) for value in (means[0], *np.quantile(means[1:], [0.025, 0.975]))]
 
 
 def _measure_falsified(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
