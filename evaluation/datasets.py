@@ -6,7 +6,6 @@ A folder contains these files, each as ``.jsonl`` or ``.jsonl.gz``; unused ones 
     queries  {id, text}
     qrels    {qid, docid, grade}
     qa       {id, question, answers[]?, doc_id?, answerable?, kind?, history[]?}
-    claims   {id, claim, label?, evidence[]?}
 
 A path is relative to the folder. If a document has a path, its text is ignored.
 """
@@ -22,7 +21,7 @@ from typing import Any
 
 from corpus.errors import InvalidDataSet
 
-FILES = ("corpus", "queries", "qrels", "qa", "claims")
+FILES = ("corpus", "queries", "qrels", "qa")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,31 +80,20 @@ class GoldQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """A statement, and its known evidence."""
-
-    id: str
-    text: str
-    label: str = ""
-    evidence: tuple[Mapping[str, Any], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class DataSet:
     name: str
     documents: tuple[GoldDocument, ...] = ()
     queries: tuple[GoldQuery, ...] = ()
     questions: tuple[GoldQuestion, ...] = ()
-    claims: tuple[Claim, ...] = ()
 
     @property
     def counts(self) -> dict[str, int]:
-        names = ("documents", "queries", "questions", "claims")
+        names = ("documents", "queries", "questions")
         return {name: len(getattr(self, name)) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class DataRow:
     """A line of a file, with its position for errors."""
 
     path: Path
@@ -172,15 +160,6 @@ def read_dataset(folder: Path) -> DataSet:
         documents=documents,
         queries=tuple(queries) or queries_of(questions),
         questions=questions,
-        claims=tuple(
-            Claim(
-                row.key("id"),
-                row.text("claim"),
-                row.text("label", default=""),
-                tuple(row.objects("evidence")),
-            )
-            for row in rows["claims"]
-        ),
     )
 
 
@@ -202,17 +181,15 @@ def sample_dataset(
     """
     queries = draw(dataset.queries, query_count, seed)
     questions = draw(dataset.questions, query_count, seed)
-    claims = draw(dataset.claims, query_count, seed)
     documents = dataset.documents
     if document_count is not None:
         needed = {key for query in queries for key in query.relevant}
         needed |= {key for question in questions for key in question.doc_ids}
-        needed |= {str(each.get("doc_id")) for claim in claims for each in claim.evidence}
         others = [document for document in documents if document.id not in needed]
         room = max(0, document_count - len(needed))
         needed |= {document.id for document in draw(tuple(others), room, seed)}
         documents = tuple(document for document in documents if document.id in needed)
-    return DataSet(dataset.name, documents, queries, questions, claims)
+    return DataSet(dataset.name, documents, queries, questions)
 
 
 def draw_foreign_questions(
@@ -236,7 +213,7 @@ def draw(items: tuple[Any, ...], count: int | None, seed: int) -> tuple[Any, ...
     return tuple(items[index] for index in indexes)
 
 
-def read_rows(folder: Path, name: str) -> Iterator[_Row]:
+def read_rows(folder: Path, name: str) -> Iterator[DataRow]:
     """Yield the lines of a file, gzipped or not; none if it is missing."""
     plain, zipped = folder / f"{name}.jsonl", folder / f"{name}.jsonl.gz"
     path = plain if plain.is_file() else zipped
@@ -249,7 +226,7 @@ def read_rows(folder: Path, name: str) -> Iterator[_Row]:
             for number, line in enumerate(lines, start=1):
                 if not line.strip():
                     continue
-                row = _Row(path, number, json.loads(line))
+                row = DataRow(path, number, json.loads(line))
                 if not isinstance(row.fields, dict):
                     raise row.error("is no JSON object.")
                 # A line of qrels has no id of its own: several lines may belong to one query.
@@ -265,7 +242,7 @@ def read_rows(folder: Path, name: str) -> Iterator[_Row]:
         raise InvalidDataSet(f"{path}:{number}: is no JSON: {exc}") from exc
 
 
-def _document(row: _Row) -> GoldDocument:
+def _document(row: DataRow) -> GoldDocument:
     title = row.text("title", default="")
     if "path" not in row.fields and "text" not in row.fields:
         raise row.error("'text' or 'path' is missing.")
@@ -278,7 +255,7 @@ def _document(row: _Row) -> GoldDocument:
     return GoldDocument(row.key("id"), title, path=path)
 
 
-def _read_qrels(rows: Sequence[_Row], document_ids: set[str]) -> dict[str, dict[str, int]]:
+def _read_qrels(rows: Sequence[DataRow], document_ids: set[str]) -> dict[str, dict[str, int]]:
     relevant: dict[str, dict[str, int]] = defaultdict(dict)
     for row in rows:
         grade = row.fields.get("grade", 1)
@@ -294,7 +271,7 @@ def _read_qrels(rows: Sequence[_Row], document_ids: set[str]) -> dict[str, dict[
 
 
 def _question(
-    row: _Row, document_ids: set[str], relevant: Mapping[str, Mapping[str, int]]
+    row: DataRow, document_ids: set[str], relevant: Mapping[str, Mapping[str, int]]
 ) -> GoldQuestion:
     key = row.key("id")
     doc_ids = row.texts("doc_id") or tuple(relevant.get(key, ()))
@@ -315,7 +292,7 @@ def _question(
     )
 
 
-def _turns(row: _Row) -> Iterator[Turn]:
+def _turns(row: DataRow) -> Iterator[Turn]:
     """Yield each question of the conversation with the agent's reply to it, which may be empty."""
     turns = row.objects("history")
     is_valid = all(

@@ -10,20 +10,19 @@ from django.conf import settings
 from django.utils import timezone
 
 from corpus.errors import InvalidDataSet
-from corpus.models import DEFAULT_COLLECTION, Collection
+from corpus.models import Collection
 from evaluation.datasets import DataSet, GoldQuestion
 from evaluation.figures import count_by_kind, measure_all, measure_thresholds, measure_timings
 from evaluation.index import IndexedDataset, index_dataset
 from evaluation.results import (
     ANSWERS,
-    CLAIMS,
     FOREIGN,
     RETRIEVAL,
     Observation,
     Observations,
     Result,
 )
-from evaluation.runs import pair_claims, run_claims, run_queries, run_questions
+from evaluation.runs import run_queries, run_questions
 from qa.configuration_hash import DECIDING_SETTINGS
 from qa.context import build_context, default_answerer_name
 
@@ -60,8 +59,7 @@ def evaluate_dataset(
     Args:
         collection: Ask this one, whose document ids are the gold ids, and ingest nothing.
         k: Passages for an answer, and the depth of recall@k.
-        modes: Of ``retrieval``, ``answers`` and ``claims``; by default, all that are
-            possible.
+        modes: Of ``retrieval`` and ``answers``; by default, all that are possible.
         is_fresh: Ingest the data set's documents again.
         foreign: Questions of another data set, unanswerable here.
         changes: Changed settings by environment name, stored only.
@@ -77,8 +75,6 @@ def evaluate_dataset(
         # All documents, so that a wrongly retrieved one has a name too.
         stored = map(str, collection.documents.values_list("pk", flat=True))
         indexed = IndexedDataset(collection, {key: (key,) for key in chain(gold, stored)})
-    elif set(modes) == {CLAIMS}:  # they contain their evidence, so nothing is ingested
-        indexed = IndexedDataset(Collection.objects.get_named(DEFAULT_COLLECTION), {})
     else:
         indexed = index_dataset(dataset, fresh=is_fresh, progress=partial(report, "documents"))
     if indexed.missing_count:
@@ -115,17 +111,13 @@ def choose_modes(dataset: DataSet, wanted: Sequence[str]) -> tuple[str, ...]:
     possible = {
         RETRIEVAL: bool(has_corpus and dataset.queries),
         ANSWERS: bool(has_corpus and dataset.questions),
-        CLAIMS: bool(pair_claims(dataset.claims, dataset.documents)),
     }
     lacking = [mode for mode in wanted if not possible[mode]]
     if lacking:
         raise InvalidDataSet(f"{dataset.name} has nothing to measure {lacking[0]} with.")
     chosen = tuple(mode for mode, there_is in possible.items() if there_is)
     if not chosen:
-        raise InvalidDataSet(
-            f"{dataset.name} has no corpus with queries or questions to ask it, and no claims with "
-            "evidence."
-        )
+        raise InvalidDataSet(f"{dataset.name} has no corpus with queries or questions to ask it.")
     return tuple(wanted) or chosen
 
 
@@ -162,11 +154,5 @@ def _observe(
             k=k,
             context=context,
             progress=partial(report, "questions" if mode == ANSWERS else "foreign questions"),
-        )
-    if CLAIMS in modes:
-        observations[CLAIMS] = run_claims(
-            pair_claims(dataset.claims, dataset.documents),
-            context=context,
-            progress=partial(report, "claims"),
         )
     return observations

@@ -15,7 +15,6 @@ from evaluation.metrics import (
 )
 from evaluation.results import (
     ANSWERS,
-    CLAIMS,
     FOREIGN,
     RETRIEVAL,
     FailureStage,
@@ -125,19 +124,11 @@ _ANSWERS = (
     Measure("aurc", "area under risk and coverage", ANSWERS,
             ("confidence", "right", "answered"), _of_counted(area_under_risk), "lower"),
 )  # fmt: skip
-_CLAIMS = (
-    Measure("support_auroc", "AUROC of support, held up or not", CLAIMS,
-            ("score", "held_up", "not_against"), _of_counted(auroc)),
-    Measure("support_recall", "claims found supported, of those held up", CLAIMS,
-            ("accepted_held_up", "held_up"), _ratio),
-    Measure("contradicted_accepted", "claims found supported, of those spoken against", CLAIMS,
-            ("accepted_against", "against"), _ratio, "lower"),
-)  # fmt: skip
 _FOREIGN = (
     Measure("foreign_refused", "foreign questions, refused or unsure", FOREIGN,
             ("refused", "asked"), _ratio),
 )  # fmt: skip
-MEASURES = (*_RETRIEVAL, *_ANSWERS, *_FOREIGN, *_CLAIMS)
+MEASURES = (*_RETRIEVAL, *_ANSWERS, *_FOREIGN)
 
 
 def measure_all(observations: Observations) -> tuple[Figure, ...]:

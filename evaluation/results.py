@@ -7,8 +7,8 @@ from typing import Any, Self
 
 from pydantic import TypeAdapter
 
-RETRIEVAL, ANSWERS, CLAIMS = "retrieval", "answers", "claims"
-MODES = (RETRIEVAL, ANSWERS, CLAIMS)
+RETRIEVAL, ANSWERS = "retrieval", "answers"
+MODES = (RETRIEVAL, ANSWERS)
 # Questions of another data set, if one is given.
 FOREIGN = "foreign"
 
@@ -28,7 +28,7 @@ class Figure:
     """A metric's value.
 
     Attributes:
-        mode: ``retrieval``, ``answers``, ``foreign`` or ``claims``.
+        mode: ``retrieval``, ``answers`` or ``foreign``.
         value: None if no question counts.
         low: Lower end of the 95 % bootstrap interval; ``high`` the upper one.
         n: Questions that count.

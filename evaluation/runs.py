@@ -1,12 +1,10 @@
-"""Run a data set's questions and claims, and record the results."""
+"""Run a data set's queries and questions, and record the results."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
-from corpus.models import DEFAULT_COLLECTION, Collection, DocumentContent
-from evaluation.datasets import Claim, GoldDocument, GoldQuery, GoldQuestion, Turn
+from corpus.models import Collection, DocumentContent
+from evaluation.datasets import GoldQuery, GoldQuestion, Turn
 from evaluation.metrics import NDCG_DEPTH, contains_gold, exact_match, judge_ranking, token_f1
 from evaluation.results import FailureStage, Observation, Progress
 from qa import models
@@ -16,78 +14,6 @@ from qa.language_model import expand_question, rewrite_question
 from qa.search_passages import FoundPassages, search_passages
 from qa.sessions import trim_history
 from qa.types import AnsweredQuestion, Citation, Exchange, Passage, Query
-from qa.verify_claim import verify_claim
-
-# Labels of data sets for support and contradiction; all others mean neither.
-SUPPORTED = frozenset({"SUPPORT", "SUPPORTS", "SUPPORTED"})
-CONTRADICTED = frozenset({"CONTRADICT", "CONTRADICTS", "CONTRADICTED", "REFUTES", "REFUTED"})
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A claim with one text.
-
-    Attributes:
-        label: Relation of the text to the claim, in upper case.
-    """
-
-    id: str
-    claim: str
-    text: str
-    label: str
-
-
-def pair_claims(claims: Sequence[Claim], documents: Sequence[GoldDocument]) -> tuple[Pair, ...]:
-    """Return each claim paired with each of its texts.
-
-    An evidence is ``{text}``, ``{rationales: [[{text}]]}`` or ``{doc_id}`` of the corpus, with a
-    ``label`` or the claim's own.
-    """
-    corpus = {document.id: document.text for document in documents}
-    pairs = []
-    for claim in claims:
-        for number, evidence in enumerate(claim.evidence):
-            text = _text_of(evidence) or corpus.get(str(evidence.get("doc_id")), "")
-            label = str(evidence.get("label") or claim.label).upper()
-            if text.strip():
-                pairs.append(Pair(f"{claim.id}#{number}", claim.text, text, label))
-    return tuple(pairs)
-
-
-def _text_of(evidence: Mapping[str, Any]) -> str:
-    """Return the evidence's text, or the sentences of its rationales."""
-    if "text" in evidence:
-        return str(evidence["text"])
-    sentences = [each for group in evidence.get("rationales") or [] for each in group]
-    return " ".join(str(sentence.get("text", "")) for sentence in sentences)
-
-
-def run_claims(
-    pairs: Sequence[Pair], *, context: QAContext, progress: Progress
-) -> dict[str, Observation]:
-    """Check each claim against its text; record verdict and score.
-
-    Raises:
-        BackendError: A model failed.
-    """
-    observed: dict[str, Observation] = {}
-    for count, pair in enumerate(pairs, start=1):
-        verified = verify_claim(
-            pair.claim, text=pair.text, collection=DEFAULT_COLLECTION, context=context
-        )
-        is_against = pair.label in CONTRADICTED
-        is_accepted = verified.support == "supported"
-        observed[pair.id] = {
-            "score": verified.score,
-            "held_up": float(pair.label in SUPPORTED),
-            "not_against": float(not is_against),
-            "against": float(is_against),
-            "accepted_held_up": float(is_accepted and pair.label in SUPPORTED),
-            "accepted_against": float(is_accepted and is_against),
-        }
-        progress(count, len(pairs))
-    return observed
-
 
 # Passages of a ranking, the maximum of /search: several may be of one document.
 SEARCH_DEPTH = 50

@@ -21,7 +21,7 @@ from evaluation.benchmarks.rules import (
     squad_exact_match,
     squad_f1,
 )
-from evaluation.datasets import DataSet, GoldDocument, draw, read_dataset, read_rows
+from evaluation.datasets import DataRow, DataSet, GoldDocument, draw, read_dataset, read_rows
 from evaluation.evaluate import Report
 from evaluation.index import index_dataset
 from evaluation.metrics import Array, Statistic, auroc
@@ -55,24 +55,23 @@ def _rows(values: Sequence[Any], statistic: Statistic = mean) -> Rows:
 
 
 def measure_search(
-    folder: Path, sample: int | None, report: Report, *, depths: Mapping[str, int]
+    folder: Path, sample: int | None, report: Report, *, figures: Mapping[str, tuple[str, int]]
 ) -> dict[str, Rows]:
     """Search each question's documents; all of the corpus is searched, also of a sample.
 
     Args:
-        depths: Names of figures, such as ``recall@3``, with their depths.
+        figures: By name, the field of ``FirstResults`` and its depth.
     """
     dataset = read_dataset(folder)
     indexed = index_dataset(dataset, fresh=False, progress=partial(report, "documents"))
     queries, context = draw(dataset.queries, sample, SEED), _context()
-    judged: dict[str, list[float]] = {name: [] for name in depths}
+    judged: dict[str, list[float]] = {name: [] for name in figures}
     for count, query in enumerate(queries, start=1):
         _, ranking = find_documents(
             query, collection=indexed.collection, ids=indexed.ids, context=context
         )
-        for name, depth in depths.items():
-            result = judge_first(ranking, query.relevant, k=depth)
-            judged[name].append(getattr(result, name.partition("@")[0]))
+        for name, (field, depth) in figures.items():
+            judged[name].append(getattr(judge_first(ranking, query.relevant, k=depth), field))
         report("queries", count, len(queries))
     return {name: _rows(values) for name, values in judged.items()}
 
@@ -116,25 +115,25 @@ def _best_span(passages: Sequence[Passage]) -> str:
 
 def measure_claims(folder: Path, sample: int | None, report: Report) -> dict[str, Rows]:
     """Check each claim against all that it cites, as ``POST /claims/verify`` does."""
-    claims = draw(tuple(row.fields for row in read_rows(folder, "claims")), sample, SEED)
-    sources = sorted({claim["source"] for claim in claims})
+    claims = draw(tuple(read_rows(folder, "claims")), sample, SEED)
+    sources = sorted({claim.text("source") for claim in claims})
     context, found = _context(), []
     for count, claim in enumerate(claims, start=1):
         verified = verify_claim(
-            claim["claim"],
-            text="\n\n".join(claim["evidence"]),
+            claim.text("claim"),
+            text="\n\n".join(claim.texts("evidence")),
             collection=DEFAULT_COLLECTION,
             context=context,
         )
-        row = sources.index(claim["source"]), claim["label"] == "attributable", verified
-        found.append(row)
+        is_held_up = claim.text("label") == "attributable"
+        found.append((sources.index(claim.text("source")), is_held_up, verified))
         report("claims", count, len(claims))
     return {
-        "macro-F1 of supported": _rows(
+        "macro-F1, supported": _rows(
             [(source, truth, each.support == "supported") for source, truth, each in found],
             macro_f1_of_sources,
         ),
-        "macro-F1 of supported or partial": _rows(
+        "macro-F1, supported or partial": _rows(
             [(source, truth, each.support in {"supported", "partial"})
              for source, truth, each in found], macro_f1_of_sources,
         ),
@@ -147,7 +146,7 @@ def measure_claims(folder: Path, sample: int | None, report: Report) -> dict[str
 
 def measure_disagreement(folder: Path, sample: int | None, report: Report) -> dict[str, Rows]:
     """Ask about two passages that contradict each other, then about one in two wordings."""
-    passages = {row.fields["id"]: row.fields for row in read_rows(folder, "corpus")}
+    passages = {row.key("id"): row for row in read_rows(folder, "corpus")}
     asked = [q for q in read_dataset(folder).questions if len(q.doc_ids) > 1]
     questions, context = draw(tuple(asked), sample, SEED), _context()
     beside, alone = [], []
@@ -169,8 +168,8 @@ def measure_disagreement(folder: Path, sample: int | None, report: Report) -> di
     }  # fmt: skip
 
 
-def _page(fields: Mapping[str, Any], form: str) -> GoldDocument:
-    return GoldDocument(f"{fields['id']}-{form}", fields["title"], fields[form])
+def _page(row: DataRow, form: str) -> GoldDocument:
+    return GoldDocument(f"{row.key('id')}-{form}", row.text("title", default=""), row.text(form))
 
 
 def _ask_pages(

@@ -19,7 +19,6 @@ from corpus.errors import InvalidDataSet, NotFetched
 from corpus.public_web import fetch
 from evaluation.benchmarks.catalogue import LEFT_OUT, Benchmark
 from evaluation.benchmarks.measures import Rows
-from evaluation.datasets import FILES
 from evaluation.evaluate import Report
 from evaluation.metrics import bootstrap_interval
 from qa.configuration_hash import configuration_sha256
@@ -87,7 +86,7 @@ def measure_benchmark(
         InvalidDataSet: The folder has nothing of the set to measure with, or an invalid file.
         BackendError: A model failed.
     """
-    files = [path for name in FILES for path in sorted(folder.glob(f"{name}.jsonl*"))]
+    files = sorted(folder.glob("*.jsonl*"))
     if not files:
         raise InvalidDataSet(f"{folder} has no file of {benchmark.name}; --fetch gets it.")
     digest = sha256(json.dumps([

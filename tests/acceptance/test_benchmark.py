@@ -96,7 +96,7 @@ def measure(data: Path, *arguments: Any) -> dict[tuple[str, str], dict[str, Any]
 def test_figures_stand_beside_the_published_ones(data: Path) -> None:
     out, _, code = run("benchmark", "anthropic_docs", "--data", data, "--html", data / "out.html")
     assert code == 0
-    assert "0.865 reranked by Claude" in " ".join(out.replace("│", " ").split())
+    assert "0.865 and reranked by Claude" in " ".join(out.replace("│", " ").split())
     assert "1.000 [1.000, 1.000]" in out
     assert "Left out: SQuAD 2.0" in out
     page = (data / "out.html").read_text()
@@ -107,12 +107,12 @@ def test_figures_stand_beside_the_published_ones(data: Path) -> None:
 def test_each_kind_of_set_is_measured(data: Path) -> None:
     found = measure(data, *SETS)
     values = {key: row["value"] for key, row in found.items()}
-    assert values["anthropic_docs", "reciprocal_rank@3"] == 1
+    assert values["anthropic_docs", "MRR@3"] == 1
     assert values["anthropic_docs", "precision@3"] == 0.5
     assert values["policyqa_test", "exact match"] == values["policyqa_test", "F1 of words"] == 1
     # It marks one of the two.
     assert values["multispanqa", "exact F1"] == pytest.approx(2 / 3)
-    assert values["attributionbench", "macro-F1 of supported"] == 1
+    assert values["attributionbench", "macro-F1, supported"] == 1
     assert values["attributionbench", "AUROC of the score"] == 1
     told = values["wikicontradict", "both sides told"]
     assert told + values["wikicontradict", "one side told as if it were all"] <= 1
@@ -152,6 +152,8 @@ def test_wrong_calls_say_why(data: Path) -> None:
     assert refusal("benchmark", "--sample", 0)[1] == 2
     problem, code = refusal("benchmark", "anthropic_contextual", "--data", data)
     assert (code, "--fetch gets it" in problem) == (2, True)
+    (data / "attributionbench" / "claims.jsonl").write_text('{"id": "c", "source": "LFQA"}')
+    assert "'claim' must be a text" in refusal("benchmark", "attributionbench", "--data", data)[0]
     (data / "policyqa_test" / "qa.jsonl").write_text("")
     problem, code = refusal("benchmark", "policyqa_test", "--data", data)
     assert (code, "no question or claim" in problem) == (2, True)

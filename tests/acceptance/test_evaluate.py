@@ -161,25 +161,9 @@ def test_a_corpus_without_all_its_vectors_is_not_measured(dataset: Path) -> None
     assert run("evaluate", dataset, "--mode", "retrieval", "--fresh")[2] == 0
 
 
-def test_claims_are_checked_against_their_evidence(tmp_path: Path) -> None:
-    folder = tmp_path / "claims"
-    folder.mkdir()
-    rows = [
-        {"id": "a", "claim": "The tower is thirty-one metres tall.", "label": "SUPPORTS",
-         "evidence": [{"text": LIGHTHOUSE}, {"text": BAKERY, "label": "NOT_ENOUGH_INFO"}]},
-        {"id": "b", "claim": "The tower is ninety metres tall.", "label": "refutes",
-         "evidence": [{"rationales": [[{"text": LIGHTHOUSE}]]}, {"doc_id": "unknown"}]},
-    ]  # fmt: skip
-    (folder / "claims.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    found = json.loads(run("evaluate", folder, "--json")[0])
-    figures = {figure["name"]: (figure["value"], figure["n"]) for figure in found["figures"]}
-    assert figures == {
-        "support_auroc": (1.0, 2),
-        "support_recall": (1.0, 1),
-        "contradicted_accepted": (0.0, 1),
-    }
-    assert not Collection.objects.filter(name__startswith="eval-").exists()
-    assert "nothing to measure answers with" in refusal("evaluate", folder, "--mode", "answers")[0]
+def test_what_a_mode_lacks_is_said(dataset: Path) -> None:
+    (dataset / "qa.jsonl").unlink()
+    assert "nothing to measure answers with" in refusal("evaluate", dataset, "--mode", "answers")[0]
 
 
 def test_two_configurations_are_compared(dataset: Path) -> None:

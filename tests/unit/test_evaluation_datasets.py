@@ -30,15 +30,13 @@ def test_a_whole_data_set_is_read(tmp_path: Path) -> None:
     )
     asked = {**QUESTION, "kind": "number"}
     write(tmp_path, "qa", asked, {"id": "q2", "question": "Why?", "answerable": False})
-    write(tmp_path, "claims", {"id": "c1", "claim": "It is tall.", "evidence": [{"id": "d1"}]})
     dataset = read_dataset(tmp_path)
     assert dataset.name == tmp_path.name
-    assert dataset.counts == {"documents": 2, "queries": 1, "questions": 2, "claims": 1}
+    assert dataset.counts == {"documents": 2, "queries": 1, "questions": 2}
     (query,) = dataset.queries
     assert (query.relevant, query.answers) == ({"d1": 2}, ("thirty-one",))
     assert [question.is_answerable for question in dataset.questions] == [True, False]
     assert [question.kind for question in dataset.questions] == ["number", "unanswerable"]
-    assert dataset.claims[0].evidence == ({"id": "d1"},)
 
 
 def test_zipped_files_and_files_named_by_path_are_read(tmp_path: Path) -> None:
@@ -69,14 +67,12 @@ def test_zipped_files_and_files_named_by_path_are_read(tmp_path: Path) -> None:
         ("qa", {**QUESTION, "id": "q2", "answerable": 1}, "qa.jsonl:2: 'answerable' must be"),
         ("qa", {**QUESTION, "id": "q2", "history": "Hi."}, "qa.jsonl:2: 'history' must be a list"),
         ("qa", {**QUESTION, "id": "q2", "history": [{"speaker": "dog", "text": "x"}]}, "'history'"),
-        ("claims", {"id": "c2", "claim": "x", "evidence": "d1"}, "claims.jsonl:2: 'evidence'"),
     ],
     ids=lambda value: value[:40] if isinstance(value, str) and ":" in value else "",
 )
 def test_a_bad_line_is_named(tmp_path: Path, name: str, row: Any, reason: str) -> None:
     write(tmp_path, "corpus", DOCUMENT)
     write(tmp_path, "qa", QUESTION)
-    write(tmp_path, "claims", {"id": "c1", "claim": "It is tall."})
     with (tmp_path / f"{name}.jsonl").open("a") as lines:
         lines.write((row if isinstance(row, str) else json.dumps(row)) + "\n")
     with pytest.raises(InvalidDataSet) as caught:
@@ -117,7 +113,7 @@ def test_a_sample_is_repeatable_and_keeps_what_it_needs(tmp_path: Path) -> None:
     part = sample_dataset(whole, query_count=4, document_count=10, seed=7)
     assert part == sample_dataset(whole, query_count=4, document_count=10, seed=7)
     assert part != sample_dataset(whole, query_count=4, document_count=10, seed=8)
-    assert part.counts == {"documents": 10, "queries": 4, "questions": 4, "claims": 0}
+    assert part.counts == {"documents": 10, "queries": 4, "questions": 4}
     kept = {document.id for document in part.documents}
     assert all(kept.issuperset(query.relevant) for query in part.queries)
     assert sample_dataset(whole, query_count=None, document_count=None, seed=0) == whole
