@@ -322,7 +322,7 @@ class Env(ServerEnv):
     PKB_WATCH_QUIET_S: float = Field(default=2, ge=0.1, le=3_600)
     """seconds that a file must be unchanged before it is read"""
     PKB_SOURCES: Path | None = None
-    """file of sources to keep in sync; see docs/guides/paperless-and-mail.md"""
+    """file of sources to keep in sync; see docs/guides/sources.md"""
     PKB_WORKER: Literal["auto", "off"] = "auto"
     """`auto`: `manage.py serve` starts a worker with the embedded PostgreSQL"""
 

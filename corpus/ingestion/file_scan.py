@@ -12,7 +12,7 @@ from pathlib import Path
 from time import time
 
 from corpus.errors import PkbError, TooLarge, UnreadableFile
-from corpus.ingestion.file_selection import DEFAULT_SELECTION, Selection, file_kind
+from corpus.file_selection import DEFAULT_SELECTION, Selection, file_kind
 from corpus.loaders import supported_extensions
 from corpus.roots.safe_open import is_folder, open_file, open_folder
 from corpus.times import EARLIEST, LATEST

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import transaction
 
 from corpus.errors import BackendError, CollectionNotFound, NoRoomLeft, PkbError
+from corpus.file_selection import Selection, count_kinds
 from corpus.ingestion.decisions import Action, Decision, KnownDocument
 from corpus.ingestion.document_writer import tags_by_rules
 from corpus.ingestion.file_scan import (
@@ -23,7 +24,6 @@ from corpus.ingestion.file_scan import (
     printable,
     rejection_reason,
 )
-from corpus.ingestion.file_selection import Selection, count_kinds
 from corpus.ingestion.includes import read_with_includes
 from corpus.ingestion.mirror import ListedEntry, Mirror, StaleDocument
 from corpus.ingestion.outcomes import ItemResult, Outcome

@@ -27,6 +27,7 @@ KINDS = {
     "maildir": "corpus.sources.mail.maildir",
     "mbox": "corpus.sources.mail.mbox",
     "paperless": "corpus.sources.paperless",
+    "storage": "corpus.sources.storage",
 }
 
 _NAME = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}$"

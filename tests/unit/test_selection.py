@@ -5,7 +5,7 @@ from pathlib import PurePath
 
 import pytest
 
-from corpus.ingestion.file_selection import (
+from corpus.file_selection import (
     MAX_KINDS,
     Selection,
     count_kinds,

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from corpus.ingestion.file_selection import skipped_message
+from corpus.file_selection import skipped_message
 from corpus.ingestion.mirror import Mirror
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.models import Job, JobItem

@@ -10,10 +10,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import CollectionNotFound, DuplicateDocument, PkbError
+from corpus.file_selection import count_kinds, skipped_message
 from corpus.ingestion.decisions import failed_result
 from corpus.ingestion.document_writer import StoredDocument
 from corpus.ingestion.file_scan import find_files
-from corpus.ingestion.file_selection import count_kinds, skipped_message
 from corpus.ingestion.folder_mirror import FolderMirror, SyncOptions
 from corpus.ingestion.ingest import ingest_submission
 from corpus.ingestion.outcomes import ItemResult, Outcome
