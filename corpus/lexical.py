@@ -69,12 +69,13 @@ WITH words AS (
 )
 SELECT t.lexeme, sum(t.chunk_count)::bigint, sum(t.token_count)::bigint, w.times
   FROM corpus_termcount t JOIN words w USING (lexeme)
- WHERE t.collection_id = %(collection)s
+ WHERE t.collection_id = ANY(%(collections)s)
  GROUP BY t.lexeme, w.times HAVING sum(t.chunk_count) > 0
 """
 
 _CHUNKS = """
-SELECT sum(chunk_count)::bigint FROM corpus_termcount WHERE collection_id = %s AND lexeme = ''
+SELECT sum(chunk_count)::bigint FROM corpus_termcount
+ WHERE collection_id = ANY(%s) AND lexeme = ''
 """
 
 # Nothing of stop words, of which no lexeme is left.
@@ -82,7 +83,7 @@ _WORD_COUNTS = """
 SELECT w.word, coalesce(sum(t.chunk_count), 0)::bigint
   FROM unnest(%s::text[]) AS w (word)
  CROSS JOIN LATERAL unnest(to_tsvector(%s::regconfig, w.word)) AS l
-  LEFT JOIN corpus_termcount t ON t.collection_id = %s AND t.lexeme = l.lexeme
+  LEFT JOIN corpus_termcount t ON t.collection_id = ANY(%s) AND t.lexeme = l.lexeme
  GROUP BY w.word
 """
 
@@ -113,7 +114,7 @@ _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(0x706b625f7464)"
 
 @dataclass(frozen=True, slots=True)
 class Frequencies:
-    """Frequencies of a text's words in a collection.
+    """Frequencies of a text's words in collections.
 
     Attributes:
         by_lexeme: Number of chunks with each word, for words that occur.
@@ -127,13 +128,13 @@ class Frequencies:
     mean_tokens: float
 
 
-def read_frequencies(text: str, *, collection_id: int, language: str) -> Frequencies:
+def read_frequencies(text: str, *, collection_ids: Sequence[int], language: str) -> Frequencies:
     """Return the frequencies of the words of ``text``."""
-    values: dict[str, str | int] = {
+    values: dict[str, Any] = {
         "text": text,
         "ngrams": character_ngrams(text),
         "language": language,
-        "collection": collection_id,
+        "collections": list(collection_ids),
     }
     with connection.cursor() as cursor:
         cursor.execute(_FREQUENCIES, values)
@@ -147,18 +148,20 @@ def read_frequencies(text: str, *, collection_id: int, language: str) -> Frequen
     )
 
 
-def count_chunks(collection_id: int) -> int:
-    """Return the number of chunks of a collection from the counts."""
+def count_chunks(collection_ids: Sequence[int]) -> int:
+    """Return the number of chunks of collections from the counts."""
     with connection.cursor() as cursor:
-        cursor.execute(_CHUNKS, [collection_id])
+        cursor.execute(_CHUNKS, [list(collection_ids)])
         (count,) = cursor.fetchone()
     return count or 0
 
 
-def count_words(words: Iterable[str], *, collection_id: int, language: str) -> dict[str, int]:
+def count_words(
+    words: Iterable[str], *, collection_ids: Sequence[int], language: str
+) -> dict[str, int]:
     """Return the number of chunks with each word in any form, 0 included; without stop words."""
     with connection.cursor() as cursor:
-        cursor.execute(_WORD_COUNTS, [list(words), language, collection_id])
+        cursor.execute(_WORD_COUNTS, [list(words), language, list(collection_ids)])
         return dict(cursor.fetchall())
 
 
@@ -252,16 +255,16 @@ class LexicalQuery:
 
 
 def read_lexical_query(
-    text: str, *, collection_id: int, language: str, phrases: Sequence[str] = ()
+    text: str, *, collection_ids: Sequence[int], language: str, phrases: Sequence[str] = ()
 ) -> LexicalQuery | None:
-    """Return the query of a text's words, weighted for the collection; None if none occurs.
+    """Return the query of a text's words, weighted for the collections; None if none occurs.
 
     A repeated word counts repeatedly (docs/decisions/0004).
 
     Args:
         phrases: Quoted parts of the text.
     """
-    frequencies = read_frequencies(text, collection_id=collection_id, language=language)
+    frequencies = read_frequencies(text, collection_ids=collection_ids, language=language)
     rarest_first = sorted(frequencies.by_lexeme.items(), key=lambda item: (item[1], item[0]))
     if not rarest_first:
         return None

@@ -126,12 +126,13 @@ def adopt_feedback(collection: Collection) -> int:
             for close in answer.closest
             if close["document_id"] == document_id and close.get("unit") == [first, last]
         ]
-        questions.append(_adopted(answer, places[at], answers=[*likeliest, text], quote=text))
+        answers = [*likeliest, text]
+        questions.append(_adopted(answer, collection, places[at], answers=answers, quote=text))
     cited = models.Citation.objects.filter(
         answer__feedback__in=liked.filter(start_char=None), ordinal=0, document__isnull=False
     )
     questions += [
-        _adopted(each.answer, _span_of(each), answers=[each.quote], quote=each.quote)
+        _adopted(each.answer, collection, _span_of(each), answers=[each.quote], quote=each.quote)
         for each in cited.select_related("answer")
     ]
     before = Question.objects.filter(collection=collection).count()
@@ -144,11 +145,16 @@ def _span_of(span: Feedback | models.Citation) -> DocumentSpan:
 
 
 def _adopted(
-    answer: models.Answer, place: DocumentSpan, *, answers: list[str], quote: str
+    answer: models.Answer,
+    collection: Collection,
+    place: DocumentSpan,
+    *,
+    answers: list[str],
+    quote: str,
 ) -> Question:
     document_id, content_sha256, start_char, end_char = place
     return Question(
-        collection_id=answer.collection_id,
+        collection=collection,
         document_id=UUID(document_id),
         text=answer.question,
         answers=answers,

@@ -1,7 +1,7 @@
 """Cache of answers, valid while documents and settings are unchanged."""
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from threading import Lock
 from time import monotonic
 from typing import Any, NamedTuple
@@ -24,11 +24,12 @@ MAX_AGE_S = 86_400.0
 
 
 class AnswerKey(NamedTuple):
-    """Everything that decides an answer, except the content of its collection.
+    """Everything that decides an answer, except the content of its collections.
 
     Attributes:
         question: With white space normalized.
         tags: A chunk must have any of them.
+        document: SHA-256 of the only document asked, or empty.
         k: Number of passages that the answer is made from.
         components: Retriever, reader, answerer and verifier; compared by identity or by value.
         configuration_sha256: Of the settings and files in force.
@@ -36,12 +37,18 @@ class AnswerKey(NamedTuple):
     """
 
     question: str
-    collection_id: int
+    collection_ids: tuple[int, ...]
     tags: frozenset[str]
+    document: str
     k: int
     components: tuple[object, ...]
     configuration_sha256: str
     principal: str
+
+
+def join_versions(key: AnswerKey, versions: Mapping[int, Version]) -> Version:
+    """Return what the versions of the asked collections are together."""
+    return Version().union(*(versions.get(each, Version()) for each in key.collection_ids))
 
 
 class _Entry(NamedTuple):
@@ -63,14 +70,15 @@ class AnswerCache:
     @property
     def collection_ids(self) -> set[int]:
         with self._lock:
-            return {key.collection_id for key in self._entries}
+            return {each for key in self._entries for each in key.collection_ids}
 
     def keep_only(self, versions: Mapping[int, Version]) -> None:
-        """Drop expired entries and those of another version of their collection."""
+        """Drop expired entries and those of other versions of their collections."""
         oldest = monotonic() - MAX_AGE_S
         with self._lock:
             for key, entry in list(self._entries.items()):
-                if entry.version != versions.get(key.collection_id) or entry.stored_at < oldest:
+                version = join_versions(key, versions)
+                if entry.version != version or entry.stored_at < oldest:
                     del self._entries[key]
 
     def get(self, key: AnswerKey, version: Version) -> AnsweredQuestion | None:
@@ -115,7 +123,7 @@ SELECT count(*) FROM unnest(%s::uuid[], %s::text[], %s::int[], %s::text[])
 
 
 class CacheSlot:
-    """The cache entry of one question, valid while its collection stays unchanged."""
+    """The cache entry of one question, valid while its collections stay unchanged."""
 
     def __init__(self, key: AnswerKey) -> None:
         self._key = key
@@ -129,10 +137,10 @@ class CacheSlot:
         # Also the collections that other users have asked.
         with acting_as(SYSTEM):
             versions = CollectionChange.objects.versions_of(
-                cache.collection_ids | {self._key.collection_id}
+                cache.collection_ids.union(self._key.collection_ids)
             )
         cache.keep_only(versions)
-        self._version = versions.get(self._key.collection_id, frozenset())
+        self._version = join_versions(self._key, versions)
         cached = cache.get(self._key, self._version)
         if cached is None or _quotes_are_unchanged(cached.answer):
             return cached
@@ -141,14 +149,16 @@ class CacheSlot:
         return None
 
     def set(self, answered: AnsweredQuestion) -> None:
-        """Store an answer made since ``get``, unless the collection has changed."""
-        collection_id = self._key.collection_id
-        version = CollectionChange.objects.versions_of([collection_id]).get(collection_id)
+        """Store an answer made since ``get``, unless a collection has changed."""
+        versions = CollectionChange.objects.versions_of(self._key.collection_ids)
+        version = join_versions(self._key, versions)
         if version and version == self._version:
             cache.set(self._key, version, answered, max_entries=settings.PKB_ANSWER_CACHE)
 
 
-def find_slot(inputs: QAInput, collection: Collection, context: QAContext) -> CacheSlot | None:
+def find_slot(
+    inputs: QAInput, collections: Sequence[Collection], context: QAContext
+) -> CacheSlot | None:
     """Return the question's cache slot; None if it must not be cached.
 
     Questions in a conversation are not cached, nor those within a transaction, which may see
@@ -160,11 +170,12 @@ def find_slot(inputs: QAInput, collection: Collection, context: QAContext) -> Ca
     return CacheSlot(
         AnswerKey(
             question=inputs["question"],
-            collection_id=collection.pk,
+            collection_ids=tuple(each.pk for each in collections),
             tags=frozenset(inputs["tags"]),
+            document=inputs.get("document", ""),
             k=inputs["k"],
             components=context.cache_key_parts,
-            configuration_sha256=configuration_sha256(collection.embedding_model),
+            configuration_sha256=configuration_sha256(collections[0].embedding_model),
             principal=current_principal().as_setting(),
         )
     )

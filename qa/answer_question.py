@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from time import perf_counter
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
@@ -11,7 +12,8 @@ from django.db.models import Model
 
 from accounts.audit import record_event
 from corpus.access.principal import current_user_id
-from corpus.models import Chunk, Collection, Document
+from corpus.errors import DocumentNotFound
+from corpus.models import ALL_COLLECTIONS, Chunk, Collection, Document
 from corpus.telemetry import (
     Step,
     answer_cache,
@@ -51,30 +53,56 @@ from qa.types import (
 )
 
 
+def find_asked(
+    collection: str, document_id: UUID | None
+) -> tuple[list[Collection], Document | None]:
+    """Return the collections that are asked, and the only document if there is one.
+
+    Raises:
+        CollectionNotFound: There is no collection of this name.
+        DocumentNotFound: The principal sees no document of this id with a text.
+    """
+    if document_id is None:
+        return Collection.objects.get_asked(collection), None
+    rows = Document.objects.select_related("collection__owner").stored()
+    document = rows.filter(pk=document_id).first()
+    if document is None:
+        raise DocumentNotFound(f"There is no document {document_id} with a text.")
+    return [document.collection], document
+
+
 def answer_question(
     question: str,
     *,
     collection: str,
     tags: Sequence[str] = (),
+    document_id: UUID | None = None,
     k: int,
     context: QAContext,
     route: str = "answer",
     history: Sequence[Exchange] = (),
     selected_text: str = "",
 ) -> AnsweredQuestion:
-    """Answer a question from one collection, store the answer and return it.
+    """Answer a question from one collection or all, store the answer and return it.
 
     Args:
+        collection: A name, or ``*`` for all that the principal may read.
+        document_id: The only document to answer from; its collection is asked then.
         history: Earlier exchanges, oldest first; they complete a follow-up question.
         selected_text: A text sent with the question; it is searched first.
 
     Raises:
         ClientDisconnected: By the context's listener.
-        CollectionNotFound: There is no collection of this name.
+        CollectionNotFound, DocumentNotFound: As ``find_asked``.
         BackendError: A model failed and there is no fallback.
     """
-    stored = Collection.objects.get_named(collection)
-    shipped, context = context.verifier, with_learned(context, stored)
+    asked, document = find_asked(collection, document_id)
+    if document is not None:
+        collection = asked[0].qualified_name
+    stored, is_of_all = asked[0], collection == ALL_COLLECTIONS
+    shipped = context.verifier
+    # What is learned is a collection's own.
+    context = context if is_of_all else with_learned(context, stored)
     labels = metric_labels(model=stored.embedding_model, route=route)
     with (
         answering_slot(),
@@ -86,13 +114,15 @@ def answer_question(
         corrections: tuple[Correction, ...] = ()
         # The words of a selected text may be in no document; a phrase is counted as it is written.
         if not selected_text.strip() and not parse_count_query(searched):
-            searched, corrections = correct_spelling(searched, stored)
+            searched, corrections = correct_spelling(searched, asked)
         corrected_ms = round((perf_counter() - started) * 1000, 2)
         inputs: QAInput = {
             "question": searched, "history": tuple(history),
             "collection": collection, "tags": tuple(tags), "k": k,
         }  # fmt: skip
-        slot = None if selected_text.strip() else find_slot(inputs, stored, context)
+        if document is not None:
+            inputs["document"] = document.content_sha256
+        slot = None if selected_text.strip() else find_slot(inputs, asked, context)
         cached = slot.get() if slot else None
         if slot:
             answer_cache.add(1, {**labels, "found": cached is not None})
@@ -104,10 +134,14 @@ def answer_question(
             shown = [correction._asdict() for correction in corrections]
             step = {"name": "spelling", "ms": corrected_ms, "corrections": shown}
             made = replace(made, steps=(step, *made.steps))
+        made = replace(made, is_of_all=is_of_all)
         answer = replace(made.answer, question=question)  # exactly as it was asked
         stored_id = record_answer(
             answer,
             collection=stored,
+            is_of_all=is_of_all,
+            tags=tags,
+            document_id=document_id,
             steps=list(made.steps),
             draft=made.draft,
             passages=made.passages,
@@ -127,6 +161,9 @@ def record_answer(
     answer: Answer,
     *,
     collection: Collection,
+    is_of_all: bool = False,
+    tags: Sequence[str] = (),
+    document_id: UUID | None = None,
     steps: list[dict[str, Any]],
     draft: Draft | None = None,
     passages: Sequence[Passage] = (),
@@ -137,6 +174,8 @@ def record_answer(
     If a cited document was deleted meanwhile, the answer is stored as erased.
 
     Args:
+        collection: Was asked, alone or as the first of all.
+        tags: The question was limited to; ``document_id`` likewise.
         draft: The unverified draft; stored if a language model wrote it.
         passages: The passages that the draft was written from.
         estimate: The shipped fit's confidence in an extract.
@@ -151,8 +190,14 @@ def record_answer(
     chunks_here = Chunk.objects.lock_for_key_share(chunks)
     row = _new_answer(answer, collection, steps)
     row.estimate = estimate
+    row.asked_tags = list(tags)
+    row.asked_document_id = document_id
+    if is_of_all:
+        row.collection = None
     if draft_json and read <= here:
         row.draft = {**draft_json, "documents": sorted(read)}
+        quoted += passages
+    row.quoted_collections = sorted({p.collection_id for p in quoted if p.collection_id})
     if cited - here:
         _overwrite(row, ERASED_ANSWER)
     row.save(force_insert=True)
@@ -337,6 +382,8 @@ def _run_in_conversation(inputs: QAInput, context: QAContext) -> GraphRun:
     """
     history = inputs["history"]
     versions = next((past.versions for past in reversed(history) if past.versions), ())
+    if document := inputs.get("document"):
+        versions = tuple(each for each in versions if each == document)
     is_told = context.uses_language_model or context.rewriter is not None
     question = inputs["question"]
     refers_back = is_follow_up(question) or (is_brief(question) and not read_names(question))

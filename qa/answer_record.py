@@ -12,7 +12,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from corpus.errors import AnswerNotFound
-from corpus.models import Chunk
+from corpus.models import Chunk, Collection
 from corpus.models.chunk import PREVIEW_CHARS
 from corpus.postgres.snapshot import one_snapshot
 from corpus.roots.shown_paths import shown_uri
@@ -26,6 +26,9 @@ from qa.types import Answer, AnsweredQuestion, Citation, ClosePassage, PageRange
 # A span as an answer stores it: document_id, content_sha256, start_char, end_char, score, and unit,
 # the start and end of what is shown around it (older answers have none).
 StoredSpan = Mapping[str, Any]
+# Names of collections by key.
+Names = Mapping[int | None, str]
+NO_NAMES: Names = {}
 Standing = Literal["current", "changed", "deleted", "selected"]
 
 
@@ -67,6 +70,7 @@ class QuoteRecord:
         answer_start: Of a citation, where the part of the answer begins that it supports.
         support: Of a citation, ``supported`` or ``partial``.
         preview: Of a citation, the beginning of its chunk.
+        collection: Qualified name of its collection, if all were asked.
     """
 
     chunk_id: str | None
@@ -88,6 +92,7 @@ class QuoteRecord:
     answer_end: int = 0
     support: str = ""
     preview: str = ""
+    collection: str = ""
 
     @property
     def name(self) -> str:
@@ -162,14 +167,15 @@ class AnswerRecord:
 def new_answer_record(answered: AnsweredQuestion) -> AnswerRecord:
     answer = answered.answer
     short_start, short_end = answer.short or (None, None)
+    names = Collection.objects.names() if answered.is_of_all else {}
     return _record_of(
         answer,
         id=answered.id,
         short_start=short_start,
         short_end=short_end,
-        citations=[cited_quote(citation) for citation in answer.citations],
-        closest=[close_quote(close) for close in answer.closest],
-        disagreement=[close_quote(close) for close in answer.disagreement],
+        citations=[cited_quote(citation, names) for citation in answer.citations],
+        closest=[close_quote(close, names) for close in answer.closest],
+        disagreement=[close_quote(close, names) for close in answer.disagreement],
         steps=answered.steps,
         draft=draft_to_json(answered.draft, answer),
     )
@@ -190,10 +196,11 @@ def _record_of(answer: Answer | models.Answer, **fields: Any) -> AnswerRecord:
     )
 
 
-def cited_quote(citation: Citation) -> QuoteRecord:
+def cited_quote(citation: Citation, names: Names = NO_NAMES) -> QuoteRecord:
     start, end = citation.context
     return _new_quote(
         citation,
+        names,
         around=Excerpt(citation.passage.text_of(start, end), start),
         answer_start=citation.answer_start,
         answer_end=citation.answer_end,
@@ -202,14 +209,14 @@ def cited_quote(citation: Citation) -> QuoteRecord:
     )
 
 
-def close_quote(close: ClosePassage) -> QuoteRecord:
+def close_quote(close: ClosePassage, names: Names = NO_NAMES) -> QuoteRecord:
     # The unit, or the span if none was read.
     unit = Excerpt(close.unit_text, close.unit_start)
     span = Excerpt(close.quote, close.start_char)
-    return _new_quote(close, around=unit if close.unit_text else span)
+    return _new_quote(close, names, around=unit if close.unit_text else span)
 
 
-def _new_quote(quoted: Citation | ClosePassage, **fields: Any) -> QuoteRecord:
+def _new_quote(quoted: Citation | ClosePassage, names: Names, **fields: Any) -> QuoteRecord:
     passage = quoted.passage
     return _quote_of(
         quoted,
@@ -217,6 +224,7 @@ def _new_quote(quoted: Citation | ClosePassage, **fields: Any) -> QuoteRecord:
         chunk_id=None if passage.is_selected else passage.chunk_id,
         document_id=None if passage.is_selected else passage.document_id,
         source_uri=passage.source_uri,
+        collection=names.get(passage.collection_id, ""),
         page_range=quoted.page_range,
         standing="selected" if passage.is_selected else "current",
         **fields,
@@ -272,31 +280,37 @@ def stored_answer_records(answers: Iterable[models.Answer]) -> list[AnswerRecord
         span for answer in answers for span in (*answer.closest, *answer.disagreement)
     )
 
-    def quotes_of(spans: Iterable[StoredSpan]) -> list[QuoteRecord]:
+    is_of_all = any(answer.collection_id is None for answer in answers)
+    names_of_all = Collection.objects.names() if is_of_all else {}
+
+    def quotes_of(spans: Iterable[StoredSpan], names: Names) -> list[QuoteRecord]:
         return [
-            replace(close_quote(passages[key]), score=span["score"])
+            replace(close_quote(passages[key], names), score=span["score"])
             for span in spans
             if (key := _key_of(span)) in passages
         ]
 
-    return [
-        _record_of(
-            answer,
-            id=str(answer.pk),
-            short_start=answer.short_start,
-            short_end=answer.short_end,
-            citations=[_stored_quote(citation) for citation in answer.citations.all()],
-            closest=quotes_of(answer.closest),
-            disagreement=quotes_of(answer.disagreement),
-            steps=answer.steps,
-            draft=answer.draft,
-            created_at=answer.created_at,
+    records = []
+    for answer in answers:
+        names = names_of_all if answer.collection_id is None else NO_NAMES
+        records.append(
+            _record_of(
+                answer,
+                id=str(answer.pk),
+                short_start=answer.short_start,
+                short_end=answer.short_end,
+                citations=[_stored_quote(citation, names) for citation in answer.citations.all()],
+                closest=quotes_of(answer.closest, names),
+                disagreement=quotes_of(answer.disagreement, names),
+                steps=answer.steps,
+                draft=answer.draft,
+                created_at=answer.created_at,
+            )
         )
-        for answer in answers
-    ]
+    return records
 
 
-def _stored_quote(citation: Any) -> QuoteRecord:
+def _stored_quote(citation: Any, names: Names) -> QuoteRecord:
     """Return the record of a citation that ``CitationQuerySet.compared`` has read."""
     standing: Standing = "changed"
     if citation.is_selected:
@@ -322,6 +336,7 @@ def _stored_quote(citation: Any) -> QuoteRecord:
         chunk_id=citation.chunk_id and str(citation.chunk_id),
         document_id=citation.document_id and str(citation.document_id),
         source_uri=shown_uri(citation.source_uri, file_path=citation.file_path),
+        collection=names.get(citation.in_collection, ""),
         page_range=page_range,
         around=around or None,
         standing=standing,
@@ -418,6 +433,7 @@ class QuoteShown(serializers.Serializer[Any]):
     end_char = serializers.IntegerField()
     ocr_confidence = serializers.FloatField(source="page_range.ocr_confidence", allow_null=True)
     document_date = serializers.CharField(allow_null=True)
+    collection = serializers.CharField(help_text="its collection, if all were asked, or empty")
 
 
 class CitationShown(QuoteShown):

@@ -1,14 +1,13 @@
 """Answer how many documents mention a phrase: counted in their texts, each document quoted."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from corpus.mentions import Mention, MentionCount, count_mentions
-from corpus.models import Chunk, Collection
+from corpus.models import ALL_COLLECTIONS, Chunk, Collection
 from corpus.postgres.snapshot import one_snapshot
 from qa.search.hybrid import passage_of
-from qa.types import Answer, Citation
+from qa.types import Answer, Citation, Query
 
 # The answerer of these answers.
 COUNT = "count"
@@ -17,20 +16,20 @@ LISTED_COUNT = 10
 
 
 @one_snapshot()
-def answer_count(
-    phrase: str, *, collection: str, tags: Sequence[str], group_by: Any
-) -> Answer | None:
-    """Return the count with the first mention in each of the documents with the most mentions.
+def answer_count(query: Query, *, group_by: Any) -> Answer | None:
+    """Count the mentions of a phrase, and quote the first in each document with most of them.
 
     None if no document mentions the phrase. The count is exact, so its confidence is 1.
 
     Raises:
         CollectionNotFound: There is no collection of this name.
     """
+    is_of_all = query.collection == ALL_COLLECTIONS
     count = count_mentions(
-        phrase,
-        collection=Collection.objects.get_named(collection),
-        tags=tags,
+        query.text,
+        collection=None if is_of_all else Collection.objects.get_named(query.collection),
+        tags=query.tags,
+        filters=query.filters,
         group_by=group_by or None,
         limit=LISTED_COUNT,
     )

@@ -1,8 +1,10 @@
 """Suggest questions that the documents answer."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+
+from django.db.models import Q
 
 from corpus.ingestion.normal_form import Outline
 from corpus.models import Collection, Document
@@ -17,14 +19,14 @@ MIN_CHARS = 60
 MIN_WORDS, MAX_WORDS = 4, 16
 
 
-def suggest_questions(collection: Collection, *, count: int) -> list[str]:
-    """Return at most ``count`` questions that the collection should answer.
+def suggest_questions(collections: Sequence[Collection], *, count: int) -> list[str]:
+    """Return at most ``count`` questions that the collections should answer.
 
     They are question headings, alternating between documents, then "What is TITLE about?". Those
     that were asked before without an answer are left out. No model runs: only the outlines of the
     newest 20 documents are read.
     """
-    newest = Document.objects.filter(collection=collection, chunk_count__gt=0)
+    newest = Document.objects.filter(collection__in=collections, chunk_count__gt=0)
     rows = newest.order_by("-ingested_at", "pk").with_outline()
     documents = list(rows[:MAX_DOCUMENTS])
     turns = zip_longest(*map(_asked_in, documents))
@@ -36,7 +38,8 @@ def suggest_questions(collection: Collection, *, count: int) -> list[str]:
         if distinctive_words(title) and len(title.split()) < MAX_WORDS and not title.endswith("?")
     ]
     candidates = list(dict.fromkeys([*headings, *about]))
-    answers = Answer.objects.filter(collection=collection, question__in=candidates)
+    asked = Q(collection__in=collections) | Q(collection=None)
+    answers = Answer.objects.filter(asked, question__in=candidates)
     refused = set(answers.exclude(kind=Answer.Kind.ANSWER).values_list("question", flat=True))
     return [question for question in candidates if question not in refused][:count]
 

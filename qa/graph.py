@@ -66,7 +66,8 @@ def parse(state: QAState, runtime: Runtime[QAContext]) -> Update:
     context = runtime.context
     with span(Step.PARSE):
         question = " ".join(state["question"].split())
-        bare = Query(question, state["collection"])
+        only = tuple(filter(None, [state.get("document")]))
+        bare = Query(question, state["collection"], filters=_one_of(only))
         if is_greeting(question):  # no model is asked to rewrite it
             return {"intent": classify(question), "query": bare}
         # A language model may do what is asked of the last answer.
@@ -91,7 +92,7 @@ def parse(state: QAState, runtime: Runtime[QAContext]) -> Update:
             collection=state["collection"],
             tags=state["tags"],
             k=state["k"],
-            filters=_one_of(versions),
+            filters=_one_of(versions or only),
             phrasings=context.run_cancellable(expand),
             wants_list=intent.wants_list,
         )
@@ -113,12 +114,7 @@ def _query_of_part(query: Query, part: str) -> Query:
 def count(state: QAState, runtime: Runtime[QAContext]) -> Update:
     """Count the mentions of a phrase; without any, list documents that may be about it."""
     intent = state["intent"]
-    counted = answer_count(
-        intent.text,
-        collection=state["collection"],
-        tags=state["tags"],
-        group_by=intent.group_by,
-    )
+    counted = answer_count(state["query"], group_by=intent.group_by)
     if counted is None:
         kind = IntentKind.MENTIONS if intent.wants_list else IntentKind.COUNT
         return {"intent": replace(intent, kind=kind)}

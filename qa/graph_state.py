@@ -10,10 +10,11 @@ from qa.types import Answer, Draft, Exchange, Passage, Query
 class QAInput(TypedDict):
     question: str
     history: tuple[Exchange, ...]  # oldest first
-    collection: str
+    collection: str  # a name, or "*"
     tags: tuple[str, ...]
     k: int
-    versions: NotRequired[tuple[str, ...]]  # SHA-256 of the only documents to search
+    versions: NotRequired[tuple[str, ...]]  # SHA-256 of the documents quoted last, searched alone
+    document: NotRequired[str]  # SHA-256 of the only document asked
 
 
 class AnsweredPart(NamedTuple):

@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Any, Self
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Case, Count, Exists, F, OuterRef, Prefetch, Q, Subquery, Value, When
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
@@ -17,7 +18,7 @@ from django.db.models.functions import Coalesce, Substr
 from django.utils import timezone
 
 from corpus.models import Chunk, Collection, Document
-from corpus.models.base import BoundModel, LockableQuerySet, OwnedModel
+from corpus.models.base import BoundModel, LockableQuerySet
 from qa.intent import IntentKind
 
 # Intents that documents cannot answer.
@@ -51,8 +52,14 @@ class AnswerQuerySet(LockableQuerySet["Answer"]):
         return self.prefetch_related(citations)
 
 
-class Answer(OwnedModel):
-    """A stored answer; without text it abstained or was erased."""
+class Answer(BoundModel):
+    """A stored answer; without text it abstained or was erased.
+
+    Attributes:
+        collection: None if all were asked; then it is shown to whom sees all that it quotes.
+        quoted_collections: Keys of the collections with the documents that it was written from.
+        asked_tags, asked_document: What the question was limited to.
+    """
 
     class Kind(models.TextChoices):
         ANSWER = "answer"
@@ -61,7 +68,16 @@ class Answer(OwnedModel):
         ERASED = "erased"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    collection = models.ForeignKey(Collection, models.CASCADE, related_name="answers")
+    collection = models.ForeignKey(
+        Collection, models.CASCADE, null=True, blank=True, related_name="answers"
+    )
+    quoted_collections = ArrayField(
+        models.BigIntegerField(), default=list, db_default=[], editable=False
+    )
+    asked_tags = models.JSONField(default=list, db_default=[], blank=True)
+    asked_document = models.ForeignKey(
+        Document, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
     question = models.TextField()
     text = models.TextField(blank=True)
     kind = models.CharField(max_length=20, choices=Kind.choices)
@@ -131,6 +147,7 @@ ERASED_ANSWER: dict[str, Any] = {
     "disagreement": [],
     "unanswered": [],
     "not_about": [],
+    "quoted_collections": [],
 }
 
 
@@ -154,6 +171,7 @@ class CitationQuerySet(models.QuerySet["Citation"]):
             ),
             page_starts=Case(When(unplaced, KeyTransform("pages", "document__content__outline"))),
             preview=F("chunk__text_preview"),
+            in_collection=F("document__collection"),
             file_path=Coalesce(F("document__file_path"), Value("")),
         )
 

@@ -14,15 +14,26 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib.sessions.models import Session as LoginSession
 from django.db import connection
-from django.db.models import Min, Model, Q, QuerySet
+from django.db.models import Func, Min, Model, Q, QuerySet
 from django.utils import timezone
 
 from accounts.audit import purge_events
 from accounts.lockouts import purge_logins
+from corpus.access.principal import SYSTEM, acting_as
 from corpus.ingestion.uploaded_files import delete_orphaned_uploads
-from corpus.models import DocumentContent, Tombstone
+from corpus.models import Collection, DocumentContent, Tombstone
 from qa import models
 from qa.models import ERASED_ANSWER, ERASED_CITATION, ChatEvent, ChatStream, Message, Session
+
+
+def forget_collection(sender: Any, *, instance: Collection, **_: Any) -> None:
+    """Show answers over all collections without the one that is deleted; those erased remain."""
+    with acting_as(SYSTEM):
+        quoting = models.Answer.objects.filter(quoted_collections__contains=[instance.pk])
+        quoting.filter(collection=None).update(
+            quoted_collections=Func("quoted_collections", instance.pk, function="array_remove")
+        )
+
 
 # The document of a selected text is unknown, only its words are. A selection does not show the
 # original white space, and rendered Markdown lacks its marks.

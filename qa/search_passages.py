@@ -51,8 +51,8 @@ def search_passages(
         BackendError: A model failed.
     """
     limit = max(query.k * OVERSAMPLING, context.rerank_count)
-    collection = Collection.objects.get_named(query.collection)
-    searched, corrections = correct_spelling(query.text, collection)
+    collections = Collection.objects.get_asked(query.collection)
+    searched, corrections = correct_spelling(query.text, collections)
     corrected = replace(query, text=searched)
     retrieved = context.retrieve(corrected, limit=limit, mode=mode, rerank=rerank)
     started = perf_counter()

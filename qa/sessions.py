@@ -72,6 +72,7 @@ def ask_in_session(
     collection: str,
     context: QAContext,
     tags: Sequence[str] = (),
+    document_id: UUID | None = None,
     selected_text: str = "",
     context_tokens: int = CONTEXT_TOKENS,
     route: str = "ask",
@@ -83,7 +84,7 @@ def ask_in_session(
         context_tokens: Most tokens of the history to use.
 
     Raises:
-        CollectionNotFound: There is no collection of this name.
+        CollectionNotFound, DocumentNotFound: As ``answer_question``.
         BackendError: A model failed and there is no fallback.
         ClientDisconnected: By the context's listener.
     """
@@ -92,6 +93,7 @@ def ask_in_session(
         question,
         collection=collection,
         tags=tags,
+        document_id=document_id,
         k=settings.PKB_RETRIEVAL_K,
         context=context,
         route=route,

@@ -28,7 +28,7 @@ class Query:
 
     Attributes:
         text: What to search for; passages are judged by it alone.
-        collection: Name of the collection.
+        collection: Name of the collection, or ``*`` for all.
         tags: A chunk must have any of them; empty means all chunks.
         k: Passages to return, 1 to 100.
         filters: Conditions on a passage's document.
@@ -101,6 +101,7 @@ class Passage:
             ``document_id`` is empty, and ``chunk_id`` is unique within one question only.
         document_date: Day, month or year of its document, as ISO 8601, or empty.
         file_words: Words of its file's path that its title lacks.
+        collection_id: Of its document; None for a text sent with the question.
         is_newest: It replaced the likeliest passage, as the newest of those that disagree.
     """
 
@@ -123,6 +124,7 @@ class Passage:
     is_newest: bool = False
     metadata: dict[str, Any] = field(default_factory=dict)
     file_words: str = ""
+    collection_id: int | None = None
 
     @property
     def name(self) -> str:
@@ -397,6 +399,7 @@ class AnsweredQuestion:
         draft: The unverified draft; None without passages, and for a question of several parts.
         steps: Name, milliseconds and summary of each node that ran.
         estimate: The shipped fit's confidence in an extract, given or withheld; None without one.
+        is_of_all: All collections were asked.
     """
 
     id: str
@@ -406,3 +409,4 @@ class AnsweredQuestion:
     steps: tuple[dict[str, Any], ...] = field(default=())
     draft: Draft | None = None
     estimate: float | None = None
+    is_of_all: bool = False

@@ -88,6 +88,7 @@ class SearchForm(PageForm):
     q = forms.CharField(max_length=1_000, required=False)
     collection = CollectionField()
     tag = Tags(required=False)
+    document = forms.UUIDField(required=False)
     mode = forms.ChoiceField(choices=MODES, required=False)
     threshold = forms.FloatField(min_value=0, max_value=1, required=False)
     rerank = forms.BooleanField(required=False)

@@ -7,9 +7,9 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import SimpleLazyObject
 
-from corpus.models import DEFAULT_COLLECTION, Collection, Document
+from corpus.models import ALL_COLLECTIONS, DEFAULT_COLLECTION, Collection, Document
 
-# The key of the collection that was asked last in this browser.
+# The key of the collection that was asked last in this browser, or * for all.
 COOKIE = "pkb_collection"
 COOKIE_MAX_AGE_S = 365 * 24 * 60 * 60
 
@@ -19,16 +19,23 @@ def readable_collections() -> list[Collection]:
     return list(Collection.objects.with_counts().select_related("owner"))
 
 
-def choose_collection(request: HttpRequest, collections: Sequence[Collection]) -> str:
+def choose_collection(
+    request: HttpRequest, collections: Sequence[Collection], *, offers_all: bool = True
+) -> str:
     """Return the qualified name of the collection that a page asks; "" if there is none.
 
-    It is the one in the URL, else that of the last question in this browser, else ``default`` if
-    it has documents, else that of the newest document, else any.
+    It is the one in the URL, else that of the last question in this browser, else ``*`` if several
+    have documents, else ``default`` if it has some, else that of the newest document, else any.
     """
     if name := request.GET.get("collection", "").strip():
         return name
     key = request.COOKIES.get(COOKIE)
+    filled = [each for each in collections if each.document_count]  # type: ignore[attr-defined]
+    if offers_all and len(collections) > 1 and key == ALL_COLLECTIONS:
+        return ALL_COLLECTIONS
     chosen = next((each for each in collections if str(each.pk) == key), None)
+    if chosen is None and offers_all and len(filled) > 1:
+        return ALL_COLLECTIONS
     if chosen is None:
         chosen = Collection.objects.find(DEFAULT_COLLECTION)
         if chosen is None or not chosen.documents.stored().exists():
@@ -37,11 +44,13 @@ def choose_collection(request: HttpRequest, collections: Sequence[Collection]) -
     return chosen.qualified_name if chosen else ""
 
 
-def remember_collection(request: HttpRequest, reply: HttpResponse, collection_id: int) -> None:
-    """Let the pages of this browser ask the collection until another one is asked."""
+def remember_collection(
+    request: HttpRequest, reply: HttpResponse, collection_id: int | None
+) -> None:
+    """Let the pages of this browser ask the collection, or all, until another one is asked."""
     reply.set_cookie(
-        COOKIE, str(collection_id), max_age=COOKIE_MAX_AGE_S, path="/ui", httponly=True,
-        samesite="Lax", secure=request.is_secure(),
+        COOKIE, str(collection_id or ALL_COLLECTIONS), max_age=COOKIE_MAX_AGE_S, path="/ui",
+        httponly=True, samesite="Lax", secure=request.is_secure(),
     )  # fmt: skip
 
 
@@ -57,4 +66,5 @@ def _names() -> dict[str, str]:
     collections = list(Collection.objects.select_related("owner"))
     counts = Counter(each.name for each in collections)
     qualified = [(each.qualified_name, each.name) for each in collections]
-    return {name: bare if counts[bare] == 1 else name for name, bare in qualified}
+    names = {name: bare if counts[bare] == 1 else name for name, bare in qualified}
+    return {ALL_COLLECTIONS: "All collections", **names}

@@ -64,7 +64,7 @@ def _compare(
 ) -> str:
     spent, shares = [], []
     for query, best in zip(queries, exact, strict=True):
-        candidates = CandidateSearch(wanted, collection, vectors=query[None], count=max(NEAREST))
+        candidates = CandidateSearch(wanted, [collection], vectors=query[None], count=max(NEAREST))
         started = time.perf_counter()
         keys = list(candidates.search_vectors())
         spent.append((time.perf_counter() - started) * 1_000)

@@ -80,6 +80,8 @@ class Quote(_FromJson):
     last_page: int | None = None
     # The day, month or year that its document is of.
     document_date: str | None = None
+    # Where all collections were asked.
+    collection: str = ""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from rest_framework.utils import json
 
 from corpus.characters import is_storable
 from corpus.filters import Filter, FilterError, parse_filter
-from corpus.models import NAME_PATTERN, QUALIFIED_NAME_PATTERN
+from corpus.models import ALL_COLLECTIONS, NAME_PATTERN, QUALIFIED_NAME_PATTERN
 from corpus.tags import normalize_tags
 from corpus.times import EARLIEST, LATEST, is_storable_time
 
@@ -84,6 +84,12 @@ class QualifiedNameField(CollectionNameField):
     """The name of an existing collection: ``handbook``, or ``handbook@ida`` of user ida."""
 
     pattern = QUALIFIED_NAME_PATTERN
+
+
+class AskedNameField(QualifiedNameField):
+    """The name of an existing collection, or ``*`` for all that the caller may read."""
+
+    pattern = rf"{QUALIFIED_NAME_PATTERN}|^\{ALL_COLLECTIONS}\Z"
 
 
 class ZonedDateTimeField(serializers.DateTimeField):

@@ -2,6 +2,7 @@
 
 from corpus.models.chunk import Chunk, ChunkTag, Embedding, TokenVectors
 from corpus.models.collection import (
+    ALL_COLLECTIONS,
     DEFAULT_COLLECTION,
     MAX_QUALIFIED_NAME_CHARS,
     NAME_PATTERN,
@@ -25,6 +26,7 @@ from corpus.models.tombstone import Tombstone
 from corpus.models.watched_folder import WatchedFolder
 
 __all__ = [
+    "ALL_COLLECTIONS",
     "DEFAULT_COLLECTION",
     "MAX_QUALIFIED_NAME_CHARS",
     "NAME_PATTERN",

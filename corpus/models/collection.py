@@ -26,6 +26,8 @@ NAME_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}\Z"
 MAX_QUALIFIED_NAME_CHARS = 251
 QUALIFIED_NAME_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}(@[\w.@+-]{0,150})?\Z"
 DEFAULT_COLLECTION = "default"
+# In place of a name: all collections that the principal may read.
+ALL_COLLECTIONS = "*"
 # A promise of more wrong answers than right ones is none.
 MAX_WRONG_PERCENT = 50
 
@@ -196,6 +198,23 @@ class CollectionQuerySet(LockableQuerySet["Collection"]):
         if collection is None:
             raise CollectionNotFound(f"There is no collection {name!r}.")
         return collection
+
+    def get_asked(self, name: str) -> list[Collection]:
+        """Return the collection of that name, or all that the principal sees for ``*``.
+
+        Raises:
+            CollectionNotFound: The principal sees none.
+        """
+        if name != ALL_COLLECTIONS:
+            return [self.get_named(name)]
+        collections = list(self.select_related("owner"))
+        if not collections:
+            raise CollectionNotFound("There is no collection that you may read.")
+        return collections
+
+    def names(self) -> dict[int | None, str]:
+        """Return the qualified names by key."""
+        return {each.pk: each.qualified_name for each in self.select_related("owner")}
 
     def lock_model(self, collection_id: int) -> str | None:
         """Lock the collection's embedding model until the transaction ends, and return its name."""

@@ -12,14 +12,14 @@ from rest_framework.views import APIView
 
 from corpus.access.principal import Scope
 from corpus.api.fields import (
-    QualifiedNameField,
+    AskedNameField,
     StrictCharField,
     StrictIntegerField,
     TagListField,
     read_input,
 )
 from corpus.endpoints import Cost, Endpoint, endpoint
-from corpus.errors import AnswerNotFound, CollectionNotFound, Errors
+from corpus.errors import AnswerNotFound, CollectionNotFound, DocumentNotFound, Errors
 from corpus.models import DEFAULT_COLLECTION, Collection
 from qa.answer_question import answer_question
 from qa.answer_record import AnswerShown, StoredAnswerShown, find_answer_record, new_answer_record
@@ -41,8 +41,11 @@ class AnswerQuery(serializers.Serializer[Any]):
         required=False,
         help_text="number of passages to consider; values above 50 count as 50",
     )
-    collection = QualifiedNameField(default=DEFAULT_COLLECTION)
+    collection = AskedNameField(default=DEFAULT_COLLECTION, help_text="`*` asks all collections")
     tag = TagListField(default=tuple)
+    document_id = serializers.UUIDField(
+        default=None, help_text="answer only from this document, whatever its collection"
+    )
     eval = serializers.BooleanField(default=False)
     gold = serializers.ListField(
         child=StrictCharField(max_length=200), default=list, max_length=1_000
@@ -94,9 +97,9 @@ class FeedbackShown(serializers.ModelSerializer[Feedback]):
     GET=Endpoint("answer", tag="Ask", summary="Answer a question", cost=Cost.ANSWER, writes=True)
 )
 class AnswerView(APIView):
-    """Answer a question from one collection, with verified citations, or abstain."""
+    """Answer a question with verified citations, or abstain."""
 
-    errors: ClassVar[Errors] = {"get": [CollectionNotFound]}
+    errors: ClassVar[Errors] = {"get": [CollectionNotFound, DocumentNotFound]}
 
     @extend_schema(parameters=[AnswerQuery], responses={200: EvaluatedAnswer})
     def get(self, request: Request) -> Response:
@@ -105,12 +108,13 @@ class AnswerView(APIView):
             fields["q"],
             collection=fields["collection"],
             tags=fields["tag"],
+            document_id=fields["document_id"],
             k=fields.get("k", settings.PKB_RETRIEVAL_K),
             context=build_context(lm=fields["lm"]),
         )
         body = dict(AnswerShown(new_answer_record(answered)).data)
         if fields["eval"]:
-            model = Collection.objects.get_named(fields["collection"]).embedding_model
+            model = Collection.objects.get_asked(fields["collection"])[0].embedding_model
             body["evaluation"] = evaluate_passages(
                 answered.passages, gold=fields["gold"], model=model, route="answer"
             )

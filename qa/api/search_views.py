@@ -10,6 +10,7 @@ from rest_framework.views import APIView
 
 from corpus.access.principal import Scope
 from corpus.api.fields import (
+    AskedNameField,
     FilterField,
     QualifiedNameField,
     StrictBooleanField,
@@ -21,7 +22,7 @@ from corpus.api.fields import (
 )
 from corpus.endpoints import EXAMPLE_QUESTION, Cost, Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors
-from corpus.models import DEFAULT_COLLECTION
+from corpus.models import ALL_COLLECTIONS, DEFAULT_COLLECTION, Collection
 from qa.answer_record import CorrectionShown
 from qa.context import build_context
 from qa.search_passages import search_passages
@@ -33,7 +34,9 @@ class SearchInput(serializers.Serializer[Any]):
     mode = serializers.ChoiceField(["hybrid", "semantic", "lexical"], default="hybrid")
     top_k = StrictIntegerField(min_value=1, max_value=50, default=5)
     similarity_threshold = StrictFloatField(min_value=0, max_value=1, default=0.0)
-    collection = QualifiedNameField(default=DEFAULT_COLLECTION)
+    collection = AskedNameField(
+        default=DEFAULT_COLLECTION, help_text="`*` searches all collections"
+    )
     tags = TagListField(default=tuple)
     filters = FilterField(default=None, allow_null=True)
     rerank = StrictBooleanField(
@@ -71,6 +74,9 @@ class SearchResult(serializers.Serializer[Any]):
     start_char = serializers.IntegerField()
     end_char = serializers.IntegerField()
     heading_path = serializers.ListField(child=serializers.CharField())
+    collection = serializers.CharField(
+        required=False, help_text="its collection, if all were searched"
+    )
 
 
 class SearchOutput(serializers.Serializer[Any]):
@@ -97,7 +103,7 @@ class SearchOutput(serializers.Serializer[Any]):
     )
 )
 class SearchView(APIView):
-    """Search one collection for passages."""
+    """Search one collection, or all, for passages."""
 
     errors: ClassVar[Errors] = {"post": [CollectionNotFound]}
 
@@ -119,6 +125,10 @@ class SearchView(APIView):
             context=build_context(),
         )
         body = SearchOutput(passages).data
+        if query.collection == ALL_COLLECTIONS:
+            names = Collection.objects.names()
+            for result, passage in zip(body["results"], passages.results, strict=True):
+                result["collection"] = names.get(passage.collection_id)
         if not body["corrections"]:
             del body["corrections"]
         return Response(body)

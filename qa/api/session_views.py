@@ -17,7 +17,7 @@ from rest_framework.views import APIView
 
 from corpus.access.principal import Scope, bind_principal
 from corpus.api.fields import (
-    QualifiedNameField,
+    AskedNameField,
     StrictBooleanField,
     StrictCharField,
     StrictIntegerField,
@@ -25,8 +25,9 @@ from corpus.api.fields import (
     read_input,
 )
 from corpus.endpoints import EXAMPLE_QUESTION, EXAMPLE_TEXT, Cost, Endpoint, endpoint
-from corpus.errors import ChatNotFound, CollectionNotFound, Errors
-from corpus.models import DEFAULT_COLLECTION, Collection
+from corpus.errors import ChatNotFound, CollectionNotFound, DocumentNotFound, Errors
+from corpus.models import DEFAULT_COLLECTION
+from qa.answer_question import find_asked
 from qa.answer_record import AnswerShown, new_answer_record
 from qa.api.chat_events import read_events, write_answer_events
 from qa.api.chat_stream import EVENT_STREAM, replay_answer, respond_with_events, stream_answer
@@ -45,7 +46,7 @@ MAX_SOURCES = 5
 SOURCE_CHARS = 200
 
 
-class SessionId(serializers.UUIDField):
+class StrictUuidField(serializers.UUIDField):
     """A UUID given as a JSON string; DRF's field accepts numbers, too."""
 
     def to_internal_value(self, data: Any) -> UUID:
@@ -57,8 +58,13 @@ class SessionId(serializers.UUIDField):
 # What /ask and /chat share.
 class QuestionInput(serializers.Serializer[Any]):
     question = StrictCharField(max_length=MAX_QUESTION_CHARS)
-    session_id = SessionId(default=None, allow_null=True)
-    collection = QualifiedNameField(default=DEFAULT_COLLECTION)
+    session_id = StrictUuidField(default=None, allow_null=True)
+    collection = AskedNameField(default=DEFAULT_COLLECTION, help_text="`*` asks all collections")
+    document_id = StrictUuidField(
+        default=None,
+        allow_null=True,
+        help_text="answer only from this document, whatever its collection",
+    )
     selected_text = StrictCharField(
         max_length=MAX_SELECTED_CHARS, trim_whitespace=False, allow_blank=True, default=""
     )
@@ -167,7 +173,7 @@ class EventStreamRenderer(JSONRenderer):
 class AskView(APIView):
     """Answer a question within a session; with ``stream``, as events like /chat."""
 
-    errors: ClassVar[Errors] = {"post": [CollectionNotFound]}
+    errors: ClassVar[Errors] = {"post": [CollectionNotFound, DocumentNotFound]}
     form = AskInput
     renderer_classes = [JSONRenderer, EventStreamRenderer]
 
@@ -176,11 +182,12 @@ class AskView(APIView):
         fields = read_input(self.form, request.data)
         if fields["stream"]:
             return _stream(fields, route="ask")
-        Collection.objects.get_named(fields["collection"])
+        find_asked(fields["collection"], fields["document_id"])
         reply = ask_in_session(
             fields["question"],
             session=open_session(fields["session_id"]),
             collection=fields["collection"],
+            document_id=fields["document_id"],
             selected_text=fields["selected_text"],
             context=build_context(),
         )
@@ -217,7 +224,7 @@ class AskSelectedView(AskView):
 class ChatView(APIView):
     """Answer a question as server-sent events: chunk, citation, done, error."""
 
-    errors: ClassVar[Errors] = {"post": [CollectionNotFound]}
+    errors: ClassVar[Errors] = {"post": [CollectionNotFound, DocumentNotFound]}
     renderer_classes = [JSONRenderer, EventStreamRenderer]
 
     @extend_schema(request=ChatInput, responses=EVENTS)
@@ -254,7 +261,7 @@ class ChatEventsView(APIView):
 def _stream(fields: dict[str, Any], *, route: str) -> StreamingHttpResponse:
     # The view's thread lives as long as the stream; its database connection does not.
     with opening_slot():
-        collection = Collection.objects.get_named(fields["collection"]).qualified_name
+        find_asked(fields["collection"], fields["document_id"])
         tags = fields.get("tags", ())
         context = build_context(api_key=fields.get("api_key", ""))
         session = open_session(fields["session_id"], keep=fields.get("keep", False))
@@ -264,7 +271,8 @@ def _stream(fields: dict[str, Any], *, route: str) -> StreamingHttpResponse:
         return ask_in_session(
             fields["question"],
             session=session,
-            collection=collection,
+            collection=fields["collection"],
+            document_id=fields["document_id"],
             context=replace(context, listener=listener),
             context_tokens=fields.get("context_window", CONTEXT_TOKENS),
             selected_text=fields["selected_text"],

@@ -47,8 +47,11 @@ def read_openings(query: Query, candidates: Sequence[Passage]) -> list[Section]:
 
 @one_snapshot()
 def _read_openings(query: Query) -> list[Section]:
-    collection = Collection.objects.get_named(query.collection)
-    rows = Document.objects.filter(collection=collection, chunk_count__gt=0).tagged(query.tags)
+    collections = Collection.objects.get_asked(query.collection)
+    rows = Document.objects.filter(collection__in=collections, chunk_count__gt=0)
+    rows = rows.tagged(query.tags)
+    if query.filters:
+        rows = rows.matching_filter(query.filters)
     # Sorted only where they are few.
     documents = list(rows.with_outline().order_by()[: MAX_SECTIONS + 1])
     if len(documents) > MAX_SECTIONS:

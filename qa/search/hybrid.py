@@ -1,6 +1,7 @@
 """Retrieve candidate passages by vectors and by words, and fuse the scores."""
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import inf
@@ -95,19 +96,26 @@ Rows = TypeVar("Rows", ChunkQuerySet, EmbeddingQuerySet)
 
 
 class CandidateSearch:
-    """Vector and lexical search for one question in one collection.
+    """Vector and lexical search for one question.
 
     Args:
+        collections: At least one, of the same embedding model and language.
         vectors: Of the question and its parts, float32, shape (m, d), of L2 norm 1. A chunk's
             similarity is its highest to any of them.
         count: Rows that each search returns.
     """
 
     def __init__(
-        self, query: Query, collection: Collection, *, vectors: NDArray[np.float32], count: int
+        self,
+        query: Query,
+        collections: Sequence[Collection],
+        *,
+        vectors: NDArray[np.float32],
+        count: int,
     ) -> None:
         self._query = query
-        self._collection = collection
+        self._collection_ids = [each.pk for each in collections]
+        self._model, self._language = collections[0].embedding_model, collections[0].language
         self._vectors = vectors
         self._count = count
 
@@ -116,9 +124,9 @@ class CandidateSearch:
         among = inf
         if not self._is_filtered:
             words = self._words
-            among = words.chunk_count if words else count_chunks(self._collection.pk)
+            among = words.chunk_count if words else count_chunks(self._collection_ids)
         with span(Step.RETRIEVE_VECTOR), span(Step.READ_VECTOR):
-            model, rows = self._collection.embedding_model, self._embeddings()
+            model, rows = self._model, self._embeddings()
             if self._prefetched is not None:
                 return _similarities(
                     rows.with_exact_distance(self._vectors, model=model)[: self._count]
@@ -176,9 +184,7 @@ class CandidateSearch:
         """
         with span(Step.READ_CANDIDATES):
             rows = Chunk.objects.filter(pk__in=list(chunk_ids))
-            rows = rows.with_distances(
-                self._vectors, question, model=self._collection.embedding_model
-            )
+            rows = rows.with_distances(self._vectors, question, model=self._model)
             values = ["pk", "document_id", "distance", "question_distance"]
             if self._words is not None:
                 rows, values = rows.with_bm25(self._words), [*values, "bm25"]
@@ -199,14 +205,12 @@ class CandidateSearch:
                 chunk__document__in=list(document_ids),
                 chunk__document__chunk_count__lte=MAX_DOCUMENT_CHUNKS,
             )
-            nearest = rows.with_exact_distance(
-                self._vectors, model=self._collection.embedding_model
-            )
+            nearest = rows.with_exact_distance(self._vectors, model=self._model)
             return {chunk_id for chunk_id, _ in nearest[:MAX_FURTHER]}
 
     @property
     def word_count(self) -> int:
-        """Return how many of the question's words the collection has."""
+        """Return how many of the question's words the collections have."""
         return len(self._words.words) if self._words else 0
 
     @cached_property
@@ -215,8 +219,8 @@ class CandidateSearch:
             return read_lexical_query(
                 self._query.text,
                 phrases=find_phrases(self._query.text),
-                collection_id=self._collection.pk,
-                language=self._collection.language,
+                collection_ids=self._collection_ids,
+                language=self._language,
             )
 
     @property
@@ -228,13 +232,11 @@ class CandidateSearch:
         """Return the chunks a selective filter leaves; None without one."""
         if not self._is_filtered:
             return None
-        max_count = NAMED_PER_COMPARED * exact_scan_limit(
-            count_indexed(self._collection.embedding_model)
-        )
+        max_count = NAMED_PER_COMPARED * exact_scan_limit(count_indexed(self._model))
         if self._query.filters:
             return prefetch_chunks(self._visible(Chunk.objects.all()), "pk", max_count=max_count)
         # Without reading the chunks themselves, each on a page of its own.
-        tags = Tag.objects.filter(collection=self._collection, name__in=self._query.tags)
+        tags = Tag.objects.filter(collection__in=self._collection_ids, name__in=self._query.tags)
         return prefetch_chunks(
             ChunkTag.objects.filter(tag__in=list(tags)), "chunk_id", max_count=max_count
         )
@@ -251,7 +253,7 @@ class CandidateSearch:
         return rows.matching_filter(self._query.filters) if self._query.filters else rows
 
     def _own(self, rows: Rows, *conditions: Q) -> Rows:
-        return rows.filter(*conditions, collection=self._collection)
+        return rows.filter(*conditions, collection__in=self._collection_ids)
 
 
 def _similarities(distances: Iterable[tuple[UUID, float]]) -> Scores:
@@ -282,7 +284,10 @@ class Retriever(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HybridRetriever:
-    """Searches one collection by its embedding model and by words.
+    """Searches collections by their embedding models and by words.
+
+    Those of one model and language are searched as if they were one: their scores compare. Scores
+    of others only compare to the best of their own, so the reranker decides between them.
 
     Attributes:
         alpha: Weight of the vector search, in [0, 1].
@@ -307,23 +312,24 @@ class HybridRetriever:
             CollectionNotFound: There is no collection of this name.
             BackendError: The embedder failed.
         """
-        collection = Collection.objects.get_named(query.collection)
+        alike: defaultdict[tuple[str, str], list[Collection]] = defaultdict(list)
+        for collection in Collection.objects.get_asked(query.collection):
+            alike[collection.embedding_model, collection.language].append(collection)
         started = perf_counter()
-        embedder = get_embedder(collection.embedding_model)
-        vectors = []
-        for wording in query.wordings:
-            sentences = find_sentences(wording.text) if mode == "hybrid" else ()
-            vectors.append(embed_queries([wording.text, *sentences], embedder=embedder))
-        embedded = perf_counter()
         count = max(limit, self.candidate_count)
-        searches = [
-            CandidateSearch(wording, collection, vectors=of_wording, count=count)
-            for wording, of_wording in zip(query.wordings, vectors, strict=True)
-        ]
-        search = partial(self._search, mode=mode, question=vectors[0][0])
+        searches = []
+        for (model, _), collections in alike.items():
+            embedder, question = get_embedder(model), None
+            for wording in query.wordings:
+                sentences = find_sentences(wording.text) if mode == "hybrid" else ()
+                vectors = embed_queries([wording.text, *sentences], embedder=embedder)
+                question = vectors[0] if question is None else question
+                search = CandidateSearch(wording, collections, vectors=vectors, count=count)
+                searches.append(partial(self._search, search, mode=mode, question=question))
+        embedded = perf_counter()
         # Read in one snapshot: another version would be a gap, or a mix of both.
         with one_snapshot():
-            passages = _read_best(map(search, searches), limit)
+            passages = _read_best((search() for search in searches), limit)
         return RetrievedPassages(
             passages,
             embedding_ms=(embedded - started) * 1000,
@@ -410,6 +416,7 @@ def passage_of(chunk: Chunk, *, score: float, similarity: float) -> Passage:
         document_date=document_date(document.metadata, document.user_created_at, today=today),
         metadata=document.metadata,
         file_words=document.file_words,
+        collection_id=chunk.collection_id,
     )
 
 

@@ -32,7 +32,8 @@ class SelectedText:
             BackendError: The embedder failed.
         """
         started = perf_counter()
-        model = get_embedder(Collection.objects.get_named(query.collection).embedding_model)
+        collections = Collection.objects.get_asked(query.collection)
+        model = get_embedder(collections[0].embedding_model)
         passages = list(self.passages())
         vectors = embed_passages([passage.text for passage in passages], embedder=model)
         similarities = np.clip(vectors @ embed_queries([query.text], embedder=model)[0], 0.0, 1.0)

@@ -1,12 +1,12 @@
-"""Correct slips of spelling in a question, by the words of its collection.
+"""Correct slips of spelling in a question, by the words of its collections.
 
-A word is corrected if no document of the collection contains it in any form, the embedding model
+A word is corrected if no document of the collections contains it in any form, the embedding model
 does not know it whole, and one slip makes it of a word that the documents contain. Row-level
 security applies: words of collections that the asker may not read are never proposed.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from string import ascii_lowercase
 from typing import NamedTuple
@@ -46,16 +46,18 @@ class Correction(NamedTuple):
     read_as: str
 
 
-def correct_spelling(text: str, collection: Collection) -> tuple[str, tuple[Correction, ...]]:
+def correct_spelling(
+    text: str, collections: Sequence[Collection]
+) -> tuple[str, tuple[Correction, ...]]:
     """Return a question with its slips corrected, and the corrections.
 
     Only English is corrected: for other languages, nothing is measured.
     """
-    if collection.language != ENGLISH:
+    if any(collection.language != ENGLISH for collection in collections):
         return text, ()
     quoted = " ".join(find_phrases(text))
     matches = [match for match in _WORD.finditer(text) if match[1] not in quoted]
-    words = _Words(collection)
+    words = _Words(collections)
     unknown = words.find_unknown({match[1].lower() for match in matches})
     if len(unknown) > MAX_UNKNOWN:
         return text, ()
@@ -80,11 +82,11 @@ def _begins_sentence(before: str) -> bool:
 
 
 class _Words:
-    """The words of a collection, and those that its embedding model knows."""
+    """The words of English collections, and those that the embedding model knows."""
 
-    def __init__(self, collection: Collection) -> None:
-        self._collection = collection
-        self._embedder = get_embedder(collection.embedding_model)
+    def __init__(self, collections: Sequence[Collection]) -> None:
+        self._collection_ids = [each.pk for each in collections]
+        self._embedder = get_embedder(collections[0].embedding_model)
 
     def find_unknown(self, words: Iterable[str]) -> list[str]:
         """Return the words that are in no passage, in any form, and not in the model either."""
@@ -108,16 +110,15 @@ class _Words:
         return next(is_spelled, "")
 
     def _count(self, words: Iterable[str]) -> dict[str, int]:
-        language = self._collection.language
-        return count_words(words, collection_id=self._collection.pk, language=language)
+        return count_words(words, collection_ids=self._collection_ids, language=ENGLISH)
 
     def _is_token(self, word: str) -> bool:
         return len(self._embedder.token_spans(word)) == 1
 
     def _is_in_text(self, word: str) -> bool:
         """Return whether one of the first passages with a form of the word has just this one."""
-        form = Phrase(word, language=self._collection.language)
-        rows = Chunk.objects.filter(collection=self._collection, lexemes=form).order_by()
+        form = Phrase(word, language=ENGLISH)
+        rows = Chunk.objects.filter(collection__in=self._collection_ids, lexemes=form).order_by()
         spelled = re.compile(rf"\b{word}\b", re.IGNORECASE)
         texts = rows.values_list("context", "text")[:MAX_TEXTS]
         return any(map(spelled.search, chain.from_iterable(texts)))

@@ -37,24 +37,24 @@ def test_examples_are_questions_of_the_documents_that_were_not_refused(
 ) -> None:
     api.ingest(LIGHTHOUSE, title="Bavoke lighthouse")
     upload(api)
-    port, backups, *about = suggest_questions(collection, count=9)
+    port, backups, *about = suggest_questions([collection], count=9)
     assert port == "How do I change the default port of the harbour tool?"
     assert backups == "Where does the harbour tool keep its backups?"
     assert set(about) == {"What is Harbour FAQ about?", "What is Bavoke lighthouse about?"}
-    assert suggest_questions(collection, count=1) == [port]
+    assert suggest_questions([collection], count=1) == [port]
     assert f'data-ask="{port}"' in client.get("/ui/ask").content.decode()
     models.Answer.objects.create(
         collection=collection, question=port, confidence=0, kind="abstained"
     )
-    assert port not in suggest_questions(collection, count=9)
+    assert port not in suggest_questions([collection], count=9)
 
 
 def test_every_example_is_answered(collection: Collection, api: Api) -> None:
     api.ingest(LIGHTHOUSE, title="Bavoke lighthouse")
     upload(api)
-    for question in suggest_questions(collection, count=9):
+    for question in suggest_questions([collection], count=9):
         assert api.answer(question)["kind"] == "answer"
 
 
 def test_an_empty_collection_has_no_examples(collection: Collection) -> None:
-    assert suggest_questions(collection, count=4) == []
+    assert suggest_questions([collection], count=4) == []

@@ -195,7 +195,8 @@ def test_what_is_asked_first_is_a_collection_that_has_documents(
     assert chosen_at(client, "/ui/ask") == "notes"
     assert chosen_at(client, "/ui/ask?collection=default") == "default"
     ingest(LIGHTHOUSE)
-    assert chosen_at(client, "/ui/ask") == "default"
+    assert chosen_at(client, "/ui/ask") == "*"
+    assert chosen_at(client, "/ui/quality") == "default"
 
 
 def test_pages_remember_the_collection_of_the_last_question(
@@ -214,4 +215,4 @@ def test_pages_remember_the_collection_of_the_last_question(
     assert client.get(f"/ui/answers/{answer_id}/turn").status_code == 200
     assert [chosen_at(client, page) for page in pages] == ["default"] * 3
     client.cookies[COOKIE] = "99999999999999999999"
-    assert chosen_at(client, "/ui/ask") == "default"
+    assert chosen_at(client, "/ui/ask") == "*"

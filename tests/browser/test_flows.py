@@ -13,6 +13,11 @@ from tests.unit.loaders.sample_files import Pdf
 
 pytestmark = pytest.mark.slow
 
+QUAY = (
+    "The crane on the quay of Umlet was painted red by Tobias Renn in the spring of 1931. "
+    "It lifts nine tonnes and is oiled every Friday."
+)
+QUAY_QUESTION = "Who painted the crane on the quay of Umlet?"
 UNANSWERABLE = "Which enzyme unwinds the double helix of DNA?"
 
 
@@ -301,3 +306,33 @@ def test_a_pdf_opens_at_its_page_with_the_quote_marked(page: Page, tmp_path: Pat
     expect(page.locator("#mark")).to_be_in_viewport()
     page.get_by_role("link", name="Previous page").click()
     expect(page.get_by_text("Page 1 of 2")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_all_collections_are_asked_and_one_document(page: Page, site: Site, width: int) -> None:
+    site.client.post("/collections", json={"name": "quay"})
+    site.client.post("/ingest", json={"text": QUAY, "title": "Quay", "collection": "quay"})
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto("/ui/ask?collection=*")
+    ask(page, QUAY_QUESTION)
+    source = page.locator(".turn .source-open").first
+    expect(source.locator(".in-collection")).to_have_text("quay")
+    expect(page.locator("#scope-shown")).to_have_text("All collections")
+    page.reload()
+    expect(page.locator("#collection")).to_have_value("*")
+    page.get_by_role("link", name="New chat").click()
+    expect(page.locator("#collection")).to_have_value("*")
+    page.goto("/ui/library?collection=quay")
+    page.get_by_role("link", name="Quay", exact=True).click()
+    page.get_by_role("link", name="Ask this document").click()
+    expect(page.locator(".only")).to_contain_text("Quay")
+    with page.expect_request("**/chat") as sent:
+        ask(page, LIGHTHOUSE_QUESTION)
+    assert (sent.value.post_data_json or {})["document_id"]
+    expect(page.locator(".turn").last).not_to_contain_text("Orsolya Quill")
+    expect(page.locator("#scope-shown")).to_have_text("Quay")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert_accessible(page)
+    page.locator("#scope-toggle").click()
+    page.get_by_role("link", name="All documents").click()
+    expect(page.locator(".only")).to_have_count(0)

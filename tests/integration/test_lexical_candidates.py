@@ -35,7 +35,7 @@ def rows(db: None) -> Collection:
 
 
 def read(text: str, collection: Collection) -> LexicalQuery:
-    query = read_lexical_query(text, collection_id=collection.pk, language=collection.language)
+    query = read_lexical_query(text, collection_ids=[collection.pk], language=collection.language)
     assert query is not None
     return query
 

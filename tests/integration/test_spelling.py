@@ -35,7 +35,7 @@ def words(ingest: Ingest, collection: Collection) -> Collection:
     ],
 )
 def test_one_slip_is_corrected(words: Collection, asked: str, read_as: str) -> None:
-    corrected, corrections = correct_spelling(asked, words)
+    corrected, corrections = correct_spelling(asked, [words])
     assert corrected == read_as
     assert len(corrections) == read_as.count(",") + 1
 
@@ -56,18 +56,21 @@ def test_one_slip_is_corrected(words: Collection, asked: str, read_as: str) -> N
     ],
 )
 def test_what_may_be_meant_stays(words: Collection, asked: str) -> None:
-    assert correct_spelling(asked, words) == (asked, ())
+    assert correct_spelling(asked, [words]) == (asked, ())
 
 
 def test_other_languages_stay(words: Collection) -> None:
     german = create_collection("german", embedding_model=words.embedding_model, language="german")
     ingest_text_of(german)("Der Speicher steht am Hafen, und darin liegt das Zertifikat.")
-    assert correct_spelling("das Zertifkat, zertifkat", german) == ("das Zertifkat, zertifkat", ())
+    assert correct_spelling("das Zertifkat, zertifkat", [german]) == (
+        "das Zertifkat, zertifkat",
+        (),
+    )
 
 
 def test_words_of_deleted_documents_are_not_proposed(words: Collection) -> None:
     Document.objects.filter(collection=words).delete()
-    assert correct_spelling(SLIP, words) == (SLIP, ())
+    assert correct_spelling(SLIP, [words]) == (SLIP, ())
 
 
 def test_an_inflection_is_no_slip() -> None:

@@ -17,7 +17,7 @@ from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of, 
 
 
 def frequency(word: str, collection: Collection) -> int:
-    found = read_frequencies(word, collection_id=collection.pk, language=collection.language)
+    found = read_frequencies(word, collection_ids=[collection.pk], language=collection.language)
     return sum(found.by_lexeme.values())
 
 
@@ -35,7 +35,7 @@ def test_what_a_question_repeats_weighs_as_often(ingest: Ingest, collection: Col
     ingest(LIGHTHOUSE)
     ingest(BAKERY)
     once, twice = (
-        read_lexical_query(text, collection_id=collection.pk, language=collection.language)
+        read_lexical_query(text, collection_ids=[collection.pk], language=collection.language)
         for text in ("keeper, caraway", "keeper, caraway, keepers")
     )
     assert once is not None
@@ -51,7 +51,7 @@ def test_what_a_question_repeats_weighs_as_often(ingest: Ingest, collection: Col
 def test_mean_length_is_that_of_the_chunks(ingest: Ingest, collection: Collection) -> None:
     ingest(long_text())
     lengths = list(Chunk.objects.values_list("token_count", flat=True))
-    found = read_frequencies("granary", collection_id=collection.pk, language="english")
+    found = read_frequencies("granary", collection_ids=[collection.pk], language="english")
     assert found.chunk_count == len(lengths)
     assert found.mean_tokens == pytest.approx(sum(lengths) / len(lengths))
 
@@ -66,12 +66,12 @@ def test_replacing_and_deleting_take_words_away(ingest: Ingest, collection: Coll
 
 
 def test_chunks_are_counted_as_they_come_and_go(ingest: Ingest, collection: Collection) -> None:
-    assert count_chunks(collection.pk) == 0
+    assert count_chunks([collection.pk]) == 0
     many = ingest(long_text())
     ingest(LIGHTHOUSE)
-    assert count_chunks(collection.pk) == collection.chunks.count() == len(many.chunk_ids) + 1
+    assert count_chunks([collection.pk]) == collection.chunks.count() == len(many.chunk_ids) + 1
     delete_document(UUID(many.document_id))
-    assert count_chunks(collection.pk) == 1
+    assert count_chunks([collection.pk]) == 1
 
 
 def test_counts_of_one_collection_leave_out_the_others(
@@ -105,9 +105,11 @@ def test_compacting_leaves_one_row_a_word_and_the_same_counts(
 ) -> None:
     ingest(LIGHTHOUSE)
     ingest(f"{LIGHTHOUSE} It was painted white.")
-    before = read_frequencies(LIGHTHOUSE, collection_id=collection.pk, language="english")
+    before = read_frequencies(LIGHTHOUSE, collection_ids=[collection.pk], language="english")
     assert compact_term_counts() > 0
-    assert read_frequencies(LIGHTHOUSE, collection_id=collection.pk, language="english") == before
+    assert (
+        read_frequencies(LIGHTHOUSE, collection_ids=[collection.pk], language="english") == before
+    )
     assert TermCount.objects.filter(lexeme="keeper").count() == 1
     assert compact_term_counts() == 0
 

@@ -10,7 +10,7 @@ from qa.answer_cache import MAX_AGE_S, AnswerCache, AnswerKey
 from tests.support.documents import SHORT_ANSWER, answered
 
 MONOTONIC = "qa.answer_cache.monotonic"
-KEY = AnswerKey("q", 1, frozenset(), 5, (), "", "ida")
+KEY = AnswerKey("q", (1,), frozenset(), "", 5, (), "", "ida")
 FIRST, SECOND = frozenset([uuid4()]), frozenset([uuid4()])
 ANSWER = answered(SHORT_ANSWER)
 
@@ -35,7 +35,7 @@ def test_those_that_were_not_asked_for_longest_go_first() -> None:
 
 def test_what_is_of_an_older_version_goes_and_the_rest_stays() -> None:
     cache = AnswerCache()
-    keys = [KEY._replace(collection_id=number) for number in (1, 2, 3)]
+    keys = [KEY._replace(collection_ids=(number,)) for number in (1, 2, 3)]
     for key in keys:
         cache.set(key, FIRST, ANSWER, max_entries=5)
     cache.keep_only({1: FIRST, 2: SECOND})

@@ -8,10 +8,10 @@ from django.views.decorators.http import require_safe
 
 from corpus.ingestion.normal_form import find_runs, least_confidence
 from corpus.loaders.ocr import UNSURE_BELOW
-from corpus.models import Chunk, Collection, Document, Tag
+from corpus.models import ALL_COLLECTIONS, Chunk, Document, Tag
 from corpus.postgres.snapshot import one_snapshot
 from qa.example_questions import suggest_questions
-from qa.models import Session
+from qa.models import Answer, Session
 from web.answer_presenter import OCR_UNSURE
 from web.forms import SearchForm, SpanForm
 from web.readable_collections import choose_collection, readable_collections
@@ -30,30 +30,41 @@ PANEL_CHARS = 6_000
 def ask(request: HttpRequest) -> HttpResponse:
     """Show the page for questions; the answers come from /chat and /ask-selected."""
     context = composer(request)
-    collection = Collection.objects.find(context["fields"]["collection"])
+    name, document = context["fields"]["collection"], context["only"]
+    asked = context["collections"]
+    if name != ALL_COLLECTIONS:
+        asked = [each for each in asked if each.qualified_name == name]
     context |= {
         "recent": Document.objects.listed().stored().order_by("-ingested_at")[:RECENT_DOCUMENTS],
-        "examples": suggest_questions(collection, count=EXAMPLES) if collection else [],
+        "examples": [] if document else suggest_questions(asked, count=EXAMPLES),
         "chats": Session.objects.listed().order_by("-last_used_at", "pk")[:RECENT_CHATS],
     }
     return render(request, "web/ask.html", context)
 
 
-def composer(request: HttpRequest, *, last: str = "") -> dict[str, Any]:
-    """Return the context of the question form.
+def composer(request: HttpRequest, *, last: Answer | None = None) -> dict[str, Any]:
+    """Return the context of the question form; ``only`` is the one document to ask, if any.
 
     Args:
-        last: The collection that the chat asked last; only one in the URL goes before it.
+        last: The last answer of the chat, which is continued where the URL says nothing else.
     """
     fields = SearchForm.read(request.GET)
     collections = readable_collections()
-    if last and "collection" not in request.GET:
-        fields["collection"] = last
+    document_id = fields["document"]
+    if last and not request.GET.keys() & {"collection", "document", "tag"}:
+        asked = last.collection
+        fields["collection"] = asked.qualified_name if asked else ALL_COLLECTIONS
+        fields["tag"], document_id = tuple(last.asked_tags), last.asked_document_id
     else:
         fields["collection"] = choose_collection(request, collections)
+    only = Document.objects.listed().stored().filter(pk=document_id).first()
+    if only is not None:
+        fields["collection"] = only.collection.qualified_name
     return {
         "fields": fields,
+        "only": only,
         "collections": collections,
+        "count_of_all": sum(each.document_count for each in collections),  # type: ignore[attr-defined]
         "tags": Tag.objects.names_in_use(),
     }
 

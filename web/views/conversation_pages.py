@@ -45,9 +45,8 @@ def chat(request: HttpRequest, session_id: UUID) -> HttpResponse:
     session = find_session(session_id)
     rows = models.Answer.objects.of_session(session).shown().select_related("collection__owner")
     answers = list(rows.reverse()[:MAX_TURNS])[::-1]
-    last = answers[-1].collection.qualified_name if answers else ""
     context = {
-        **composer(request, last=last),
+        **composer(request, last=answers[-1] if answers else None),
         "chat": session,
         "turns": read_turns(stored_answer_records(answers)),
         "left_out_count": max(session.question_count - len(answers), 0),  # type: ignore[attr-defined]

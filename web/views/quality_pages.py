@@ -89,8 +89,9 @@ REASONS_SHOWN = 5
 
 
 def read_feedback(collection: Collection) -> dict[str, Any]:
-    """Return the ratings of a collection's answers, by day, and the latest reasons given."""
-    rows = Feedback.objects.filter(answer__collection=collection)
+    """Return the ratings of answers from a collection or all, by day, and the latest reasons."""
+    asked = Q(answer__collection=collection) | Q(answer__collection=None)
+    rows = Feedback.objects.filter(asked)
     by_day = rows.order_by().annotate(day=TruncDate("created_at")).values_list("day")
     counts = by_day.annotate(
         up=Count("pk", filter=Q(rating="up")), down=Count("pk", filter=Q(rating="down"))
@@ -148,9 +149,12 @@ def quality(request: HttpRequest) -> HttpResponse:
     collections = readable_collections()
     if not collections:
         return render(request, "web/quality.html", {})
-    collection = Collection.objects.get_named(choose_collection(request, collections))
+    collection = Collection.objects.get_named(
+        choose_collection(request, collections, offers_all=False)
+    )
     maps = Job.objects.unfinished().filter(kind=Job.Kind.MAP, collection=collection)
-    rows = models.Answer.objects.unanswered().filter(collection=collection).by_question()
+    asked = Q(collection=collection) | Q(collection=None)
+    rows = models.Answer.objects.unanswered().filter(asked).by_question()
     context = {
         "fields": {"collection": collection.qualified_name},
         "collections": collections,

@@ -8,7 +8,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from corpus.endpoints import Cost, Endpoint, endpoint
-from corpus.models import Collection
+from corpus.filters import Comparison
+from corpus.models import ALL_COLLECTIONS, Collection, Document
 from qa.context import build_context
 from qa.grounding.support.words import FUNCTION_WORDS, stem
 from qa.search_passages import FoundPassages, search_passages
@@ -25,8 +26,11 @@ PAGE_SIZE = 10
 MAX_PASSAGES = 50
 
 
-def search_page(fields: dict[str, Any]) -> dict[str, Any]:
+def search_page(fields: dict[str, Any], only: Document | None) -> dict[str, Any]:
     """Run the search that a form describes, and return one page of what it found.
+
+    Args:
+        only: The one document to search, if any.
 
     A result has its ``rank`` in the list, from 1, and ``rank_before`` the reranker, if that moved
     it.
@@ -35,13 +39,15 @@ def search_page(fields: dict[str, Any]) -> dict[str, Any]:
         CollectionNotFound, BackendError: As ``search_passages``.
     """
     number = fields["page"] or 1
-    matches = _search(fields, rerank=fields["rerank"])
+    matches = _search(fields, only, rerank=fields["rerank"])
     before: dict[str, int] = {}
     if fields["rerank"]:
         # Asked a second time, so that each result can say where it stood before.
-        fused = _search(fields, rerank=False)
+        fused = _search(fields, only, rerank=False)
         before = {passage.chunk_id: rank for rank, passage in enumerate(fused.results, 1)}
     first = (number - 1) * PAGE_SIZE
+    is_of_all = fields["collection"] == ALL_COLLECTIONS
+    names = Collection.objects.names() if is_of_all else {}
     media_types = read_media_types(passage.document_id for passage in matches.results)
     results = []
     for rank, passage in enumerate(matches.results[first : first + PAGE_SIZE], first + 1):
@@ -51,6 +57,7 @@ def search_page(fields: dict[str, Any]) -> dict[str, Any]:
         rank_before = before.get(passage.chunk_id)
         results.append({
             "passage": passage,
+            "collection": names.get(passage.collection_id, ""),
             "rank": rank,
             "rank_before": None if rank_before == rank else rank_before,
             "html": html,
@@ -65,8 +72,15 @@ def search_page(fields: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _search(fields: dict[str, Any], *, rerank: bool) -> FoundPassages:
-    query = Query(fields["q"], collection=fields["collection"], tags=fields["tag"], k=MAX_PASSAGES)
+def _search(fields: dict[str, Any], only: Document | None, *, rerank: bool) -> FoundPassages:
+    key = "content_sha256"
+    query = Query(
+        fields["q"],
+        collection=fields["collection"],
+        tags=fields["tag"],
+        k=MAX_PASSAGES,
+        filters=Comparison("eq", key, key, only.content_sha256) if only else None,
+    )
     return search_passages(
         query,
         mode=fields["mode"] or "hybrid",
@@ -93,9 +107,11 @@ def search(request: HttpRequest) -> HttpResponse:
     context = composer(request)
     fields = context["fields"]
     is_asked = fields["q"] and context["collections"]
-    context |= {"modes": MODES, "page": search_page(fields) if is_asked else None}
+    context |= {"modes": MODES, "page": search_page(fields, context["only"]) if is_asked else None}
     reply = render(request, "web/search.html", context)
     if is_asked:
-        asked = Collection.objects.get_named(fields["collection"])
-        remember_collection(request, reply, asked.pk)
+        name = fields["collection"]
+        is_of_all = name == ALL_COLLECTIONS
+        asked = None if is_of_all else Collection.objects.get_named(name).pk
+        remember_collection(request, reply, asked)
     return reply

@@ -55,6 +55,13 @@ AnswerResult = Annotated[CallToolResult, dict[str, Any]]
 CollectionArgument = Annotated[
     Storable, Field(description="which collection", max_length=MAX_QUALIFIED_NAME_CHARS)
 ]
+AskedCollections = Annotated[
+    Storable,
+    Field(
+        description="which collection, or `*` for all that you may read",
+        max_length=MAX_QUALIFIED_NAME_CHARS,
+    ),
+]
 
 
 class ListedCollection(TypedDict):
@@ -132,7 +139,7 @@ def list_collections() -> Collections:
 
 
 @as_tool
-def search(query: Words, collection: CollectionArgument = DEFAULT_COLLECTION) -> Results:
+def search(query: Words, collection: AskedCollections = DEFAULT_COLLECTION) -> Results:
     """Find the passages that fit a query best. `fetch` reads one by its id."""
     matches = search_passages(
         Query(query, collection=collection, k=RESULT_COUNT), context=build_context()
@@ -186,7 +193,7 @@ def fetch(id: str) -> Fetched:
 
 
 @as_tool
-def answer(question: Words, collection: CollectionArgument = DEFAULT_COLLECTION) -> AnswerResult:
+def answer(question: Words, collection: AskedCollections = DEFAULT_COLLECTION) -> AnswerResult:
     """Answer a question with verbatim citations, or abstain where the documents do not hold it.
 
     Where it is not sure, `closest` has the passages that may answer; nothing is claimed of them.

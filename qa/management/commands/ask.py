@@ -33,7 +33,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("question", help="the question")
         parser.add_argument(
-            "--collection", default=DEFAULT_COLLECTION, help="name of the collection (default)"
+            "--collection",
+            default=DEFAULT_COLLECTION,
+            help="name of the collection (default); `*`: all",
         )
         parser.add_argument(
             "--tag", action="append", default=[], help="only documents with a tag; repeatable"

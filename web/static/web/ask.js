@@ -14,6 +14,8 @@ const send = document.querySelector("#send");
 const stop = document.querySelector("#stop");
 const scope = document.querySelector("#scope-toggle");
 const isWide = matchMedia("(min-width: 60.01rem)");
+// The one document to ask, if it is only one.
+const { document: only } = form.elements;
 let selectedText = "";
 let running = null;
 
@@ -26,7 +28,7 @@ function setAbout(text) {
 // What is done at each step of an answer.
 function wordsFor(step) {
   const chosen = form.elements.collection.selectedOptions[0];
-  const [, count] = /\((\d+)\)$/.exec(chosen.textContent.trim()) ?? [];
+  const [, count] = only ? [null, "1"] : (/\((\d+)\)$/.exec(chosen.textContent.trim()) ?? []);
   return {
     start: "Reading the question …",
     retrieve: `Searching ${count === "1" ? "1 document" : `${count} documents`} …`,
@@ -60,6 +62,7 @@ async function answer(question, entry, signal) {
   const body = {
     question, collection: form.elements.collection.value, tags: pickedTags(),
     selected_text: selectedText, keep: true, steps: true,
+    ...(only ? { document_id: only.value } : {}),
     ...(turns.dataset.chat ? { session_id: turns.dataset.chat } : {}),
   };
   let said = "";
@@ -132,7 +135,7 @@ function setScope(isShown) {
 
 function showScope() {
   const tags = pickedTags();
-  const { name } = form.elements.collection.selectedOptions[0].dataset;
+  const { name } = (only ?? form.elements.collection.selectedOptions[0]).dataset;
   document.querySelector("#scope-shown").textContent = tags.length ? `${name}: ${tags.join(", ")}` : name;
 }
 
