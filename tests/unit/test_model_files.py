@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,10 @@ def write_folder(folder: Path, **files: object) -> Path:
     return folder
 
 
+def packaged(**changes: str) -> PackagedModel:
+    return replace(PACKAGED_MODELS["all-MiniLM-L6-v2"], **changes)
+
+
 class TestPackagedModel:
     @pytest.mark.parametrize("name", PACKAGED_MODELS)
     def test_each_has_a_tokenizer(self, name: str) -> None:
@@ -44,7 +49,7 @@ class TestPackagedModel:
     def test_missing_part_is_named_by_its_package(
         self, module: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        missing = {"small": PackagedModel("small-model==1.0", module, "no/such", "w", "")}
+        missing = {"small": packaged(package="small-model==1.0", module=module, folder="no/such")}
         monkeypatch.setattr("corpus.embedders.model_files.PACKAGED_MODELS", missing)
         with pytest.raises(BackendError, match=r"small-model"):
             packaged_model("small")
@@ -59,7 +64,7 @@ class TestPackagedModel:
         monkeypatch.syspath_prepend(tmp_path)
         sha256 = hashlib.sha256(b"weights").hexdigest()
         models = {
-            name: PackagedModel("carrier==1", "carrier_of_weights", "model", "w", wanted)
+            name: packaged(module="carrier_of_weights", weights="w", sha256=wanted)
             for name, wanted in (("same", sha256), ("other", "0" * 64))
         }
         monkeypatch.setattr("corpus.embedders.model_files.PACKAGED_MODELS", models)
