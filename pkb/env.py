@@ -303,6 +303,19 @@ class Env(ServerEnv):
     """file of rules that tag new documents: YAML, TOML or JSON"""
     PKB_OCR: Literal["auto", "off"] = "auto"
     """`auto`: read pages and images without text by OCR"""
+    PKB_CONVERTER_URL: str = Field(
+        default="", pattern=r"^(?:(?:docling|tika)\+https?://[^\s/]+\S*)?$"
+    )
+    """server that reads files of `PKB_CONVERTER_FORMATS`: `docling+http://...` or `tika+http://...`"""
+    PKB_CONVERTER_KEY: SecretStr = SecretStr("")
+    """key that this server asks for (`X-Api-Key`)"""
+    PKB_CONVERTER_FORMATS: str = Field(
+        default="djvu,heic,key,numbers,pages,pub,vsd,vsdx,wpd,wps",
+        pattern=r"^[a-z0-9]+(?:,[a-z0-9]+)*$",
+    )
+    """extensions of files for that server, comma-separated, also of formats that pkb reads"""
+    PKB_CONVERTER_TIMEOUT_S: float = Field(default=300, ge=1, le=3_600)
+    """maximum seconds for a file"""
     PKB_INGEST_ROOTS: str = ""
     """folders that may be ingested over HTTP, separated by `:`"""
     PKB_FETCH: Literal["off", "https", "http"] = "off"

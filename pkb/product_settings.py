@@ -64,6 +64,12 @@ def product_settings(env: Env, data_dir: Path) -> dict[str, Any]:
         "PKB_INGEST_ROOTS": [
             Path(root).resolve() for root in env.PKB_INGEST_ROOTS.split(":") if root
         ],
+        "PKB_CONVERTER": {
+            "url": env.PKB_CONVERTER_URL,
+            "key": env.PKB_CONVERTER_KEY.get_secret_value(),
+            "extensions": split_names(env.PKB_CONVERTER_FORMATS if env.PKB_CONVERTER_URL else ""),
+            "timeout_s": env.PKB_CONVERTER_TIMEOUT_S,
+        },
         "PKB_FETCH_HOSTS": {host.lower() for host in split_names(env.PKB_FETCH_HOSTS)},
         "PKB_WATCH": parse_watched_folders(env.PKB_WATCH),
         "PKB_SOURCES": env.sources,

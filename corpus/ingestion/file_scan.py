@@ -13,7 +13,7 @@ from time import time
 
 from corpus.errors import PkbError, TooLarge, UnreadableFile
 from corpus.file_selection import DEFAULT_SELECTION, Selection, file_kind
-from corpus.loaders import supported_extensions
+from corpus.ingestion.converter import readable_extensions
 from corpus.roots.safe_open import is_folder, open_file, open_folder
 from corpus.times import EARLIEST, LATEST
 
@@ -76,7 +76,7 @@ def find_files(
         skipped: Counter of other skipped files and folders, by kind.
     """
     skipped = Counter() if skipped is None else skipped
-    known = set(supported_extensions())
+    known = readable_extensions()
     for top in paths:
         start = root or top
         if not is_folder(top, root=start):

@@ -12,6 +12,7 @@ from corpus.chunk_settings import ChunkSettings
 from corpus.embedders import get_embedder
 from corpus.errors import Conflict, EmptyDocument, TextTooLong, TextTooShort
 from corpus.ingestion.chunking import NewChunk, cut_chunks
+from corpus.ingestion.converter import load_or_convert
 from corpus.ingestion.document_writer import (
     DocumentWriter,
     StoredDocument,
@@ -23,7 +24,7 @@ from corpus.ingestion.normal_form import Outline, join_blocks
 from corpus.ingestion.submission import Attributes, IngestOptions, Submission
 from corpus.ingestion.uploaded_files import fit_name, saved_while_stored
 from corpus.ingestion.vectors import encode
-from corpus.loaders import LoaderLimits, load_file
+from corpus.loaders import LoaderLimits
 from corpus.loaders.blocks import Block
 from corpus.models import DEFAULT_COLLECTION, Collection, Document
 from corpus.rules import active_rules
@@ -135,7 +136,7 @@ def load(submission: Submission) -> tuple[str, Outline, Attributes]:
         if options.is_awaited:
             limits = replace(limits, max_scanned_pages=AWAITED_SCANS, all_scans=True)
         with span(Step.LOAD):
-            loaded, media_type = load_file(
+            loaded, media_type = load_or_convert(
                 content.content,
                 filename=content.name,
                 media_type=content.media_type,

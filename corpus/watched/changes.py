@@ -12,8 +12,8 @@ import watchfiles
 from watchfiles import Change
 
 from corpus.file_selection import DEFAULT_SELECTION
+from corpus.ingestion.converter import readable_extensions
 from corpus.ingestion.file_scan import find_folders, rejection_reason
-from corpus.loaders import supported_extensions
 from corpus.models import WatchedFolder
 from corpus.roots.file_systems import reports_changes
 
@@ -74,7 +74,7 @@ class FolderWatcher(Thread):
         self.pending = PendingChanges()
         self.state = State.NEW
         self._path, self._root = path, root
-        self._endings = set(supported_extensions())
+        self._endings = readable_extensions()
         self._folders: Set[Watched] = set()
         self._names: Set[str] = set()
         self._must_poll = False

@@ -149,7 +149,11 @@ def formats(request: HttpRequest) -> HttpResponse:
     return render(
         request,
         "web/formats.html",
-        {"formats": FORMATS.values(), "with_ocr": settings.PKB_OCR != "off"},
+        {
+            "formats": FORMATS.values(),
+            "with_ocr": settings.PKB_OCR != "off",
+            "converted": settings.PKB_CONVERTER["extensions"],
+        },
     )
 
 
