@@ -59,7 +59,16 @@ def erase_derived_answers(sender: Any, *, documents: Sequence[UUID], **_: Any) -
     # A draft may contain text that no citation shows.
     drafted = models.Answer.objects.filter(draft__documents__has_any_keys=list(map(str, documents)))
     drafted.update(draft=None)
-    _reset_sessions(answers)
+    # Reset later questions of these conversations to how they were asked: a language model may have
+    # completed them from an erased answer.
+    erased = Message.objects.filter(answer__in=answers).order_by().values_list("session")
+    since = dict(erased.annotate(first=Min("created_at")))
+    # Adding an exchange locks the session: it is there by now, or sees the erasure.
+    list(Session.objects.filter(pk__in=since).order_by("pk").select_for_update().values_list("pk"))
+    for session, first in since.items():
+        later = Message.objects.filter(session=session, created_at__gt=first)
+        for message in later.select_related("answer").only("answer__question", "searched"):
+            reset_completed_question(message)
     running = ChatEvent.objects.filter(document__in=documents, stream__answer=None)
     streams = Q(stream__answer__in=answers) | Q(stream__in=running.values("stream"))
     ChatEvent.objects.filter(streams, kind="chunk").delete()
@@ -80,21 +89,6 @@ def _find_in_selections(documents: Sequence[UUID]) -> list[int]:
             cursor.execute(_FIND_QUOTES, [*texts_of, _MARKS, _MARKS])
             keys += [key for (key,) in cursor.fetchall()]
     return keys
-
-
-def _reset_sessions(answers: Sequence[UUID]) -> None:
-    """Reset later questions of these conversations to how they were asked.
-
-    A language model may have completed them from an erased answer.
-    """
-    erased = Message.objects.filter(answer__in=answers).order_by().values_list("session")
-    since = dict(erased.annotate(first=Min("created_at")))
-    # Adding an exchange locks the session: it is there by now, or sees the erasure.
-    list(Session.objects.filter(pk__in=since).order_by("pk").select_for_update().values_list("pk"))
-    for session, first in since.items():
-        later = Message.objects.filter(session=session, created_at__gt=first)
-        for message in later.select_related("answer").only("answer__question", "searched"):
-            reset_completed_question(message)
 
 
 def reset_completed_question(message: Message) -> None:

@@ -75,18 +75,17 @@ class WebClient:
                     raise SourceUnavailable(message)
                 if status != HTTPStatus.OK:
                     raise SourceUnavailable(f"{self._name}: it answers {status}.")
-                return self._read(response, max_bytes, ends)
+                content = bytearray()
+                for piece in response.iter_bytes():
+                    content += piece
+                    if len(content) > max_bytes:
+                        raise TooLarge(f"It has more than the allowed {max_bytes:,} bytes.")
+                    if monotonic() > ends:
+                        raise SourceUnavailable(
+                            f"{self._name}: a response took over {TOTAL_S:g} s."
+                        )
+                return bytes(content)
         except (httpx2.HTTPError, httpx2.InvalidURL) as exc:
             # Its text may quote the request; the error type is enough.
             message = f"{self._name}: it cannot be reached: {type(exc).__name__}."
             raise SourceUnavailable(message) from None
-
-    def _read(self, response: httpx2.Response, max_bytes: int, ends: float) -> bytes:
-        content = bytearray()
-        for piece in response.iter_bytes():
-            content += piece
-            if len(content) > max_bytes:
-                raise TooLarge(f"It has more than the allowed {max_bytes:,} bytes.")
-            if monotonic() > ends:
-                raise SourceUnavailable(f"{self._name}: a response took over {TOTAL_S:g} s.")
-        return bytes(content)

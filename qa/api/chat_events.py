@@ -85,7 +85,20 @@ class EventStreamWriter(Listener):
                 return  # just deleted: neither send nor store its words
             if text:  # a sentence with two sources is sent once
                 self._write("chunk", content=text, document_id=document_id)
-            self._write("citation", citation=_show_citation(citation), document_id=document_id)
+            # The citation as in the answer object, with its text and headings.
+            path = citation.passage.heading_path
+            place = {
+                "chapter": path[0] if path else None,
+                "section": path[1] if len(path) > 1 else None,
+                "heading": path[-1] if path else None,
+            }
+            (placed,) = add_quote_pages([citation])
+            shown = CitationShown(cited_quote(placed)).data
+            self._write(
+                "citation",
+                citation={**shown, "text": citation.quote, "source": place},
+                document_id=document_id,
+            )
 
     def end(self, reply: Reply) -> None:
         """End with the complete answer."""
@@ -169,16 +182,3 @@ def _body(kind: str, **members: Any) -> dict[str, Any]:
 
 def _names(answer_id: object, session_id: object, answer: Any) -> dict[str, Any]:
     return {"answer_id": str(answer_id), "session_id": str(session_id), "answer": answer}
-
-
-def _show_citation(citation: Citation) -> dict[str, Any]:
-    """Return the citation as in the answer object, with its text and headings."""
-    path = citation.passage.heading_path
-    place = {
-        "chapter": path[0] if path else None,
-        "section": path[1] if len(path) > 1 else None,
-        "heading": path[-1] if path else None,
-    }
-    (placed,) = add_quote_pages([citation])
-    shown = CitationShown(cited_quote(placed)).data
-    return {**shown, "text": citation.quote, "source": place}

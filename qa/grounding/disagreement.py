@@ -129,9 +129,18 @@ def disagree(question: str, one: MarkedSentences, other: MarkedSentences) -> boo
     """Return whether two statements give different answers to the same question."""
     if one.passage.document_id == other.passage.document_id or one.words == other.words:
         return False
-    if _names_only_one(question, one, other) or _is_other_matter(one, other):
+    # Each has a name, or each a number, that the other lacks.
+    if _names_only_one(question, one, other) or any(
+        _marks(one.around, by) - _marks(other.words, by)
+        and _marks(other.around, by) - _marks(one.words, by)
+        for by in ("is_name", "is_number")
+    ):
         return False
-    if _is_copy(one, other):
+    # A copy has the same words except for a few.
+    stems, others = ([word.stem for word in each.words] for each in (one, other))
+    matcher = SequenceMatcher(None, stems, others, autojunk=False)
+    same = sum(block.size for block in matcher.get_matching_blocks())
+    if same >= COPIED_FROM * max(len(stems), len(others)):
         return _differs(one, other, is_copy=True) or _turns(one, other)
     return _shares_matter(question, one, other) and _differs(one, other, is_copy=False)
 
@@ -166,25 +175,8 @@ def _names_only_one(question: str, one: MarkedSentences, other: MarkedSentences)
     return has != other_has
 
 
-def _is_other_matter(one: MarkedSentences, other: MarkedSentences) -> bool:
-    """Return whether each has a name, or each a number, that the other lacks."""
-    return any(
-        _marks(one.around, by) - _marks(other.words, by)
-        and _marks(other.around, by) - _marks(one.words, by)
-        for by in ("is_name", "is_number")
-    )
-
-
 def _marks(words: Sequence[Word], by: str) -> set[str]:
     return {word.stem for word in words if getattr(word, by)}
-
-
-def _is_copy(one: MarkedSentences, other: MarkedSentences) -> bool:
-    """Return whether the sentences are the same except for a few words."""
-    stems, others = ([word.stem for word in each.words] for each in (one, other))
-    matcher = SequenceMatcher(None, stems, others, autojunk=False)
-    same = sum(block.size for block in matcher.get_matching_blocks())
-    return same >= COPIED_FROM * max(len(stems), len(others))
 
 
 def _shares_matter(question: str, one: MarkedSentences, other: MarkedSentences) -> bool:

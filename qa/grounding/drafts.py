@@ -155,7 +155,11 @@ class StreamingVerifier:
         return tuple(self._cited.values())
 
     def _verify(self, statements: Sequence[Statement], yes_or_no: str) -> None:
-        self._read_cited(statements)
+        placed = [self._locate(quote).passage for each in statements for quote in each.quotes]
+        fresh = {_key(each): each for each in placed if _key(each) not in self._cited}
+        unread = [each for each in fresh.values() if each.reading is None]
+        fresh |= {_key(each): each for each in self.read(unread)} if unread else {}
+        self._cited |= fresh
         texts = [statement.text for statement in statements]
         is_first = not self.outcomes and not self._is_rewritten
         if yes_or_no and is_first and not _VERDICT.match(texts[0]):
@@ -178,13 +182,6 @@ class StreamingVerifier:
             quote.passage,
         )
         return replace(quote, passage=self._cited.get(_key(passage), passage))
-
-    def _read_cited(self, statements: Sequence[Statement]) -> None:
-        placed = [self._locate(quote).passage for each in statements for quote in each.quotes]
-        fresh = {_key(each): each for each in placed if _key(each) not in self._cited}
-        unread = [each for each in fresh.values() if each.reading is None]
-        fresh |= {_key(each): each for each in self.read(unread)} if unread else {}
-        self._cited |= fresh
 
     def _check(self, texts: Sequence[str], statements: Sequence[Statement]) -> list[_Judged]:
         """Return the outcome of each text; set ``is_untrusted`` if a control fails.
@@ -228,7 +225,10 @@ class StreamingVerifier:
         """
         if verdict != "supported":
             return "dropped", _REASONS[verdict]
-        statement = _lower_begins(_VERDICT.sub("", claim.statement))
+        # Lower-case the first letter of each sentence, so that it does not look like a name.
+        text = _VERDICT.sub("", claim.statement)
+        spans = sentence_spans(text)
+        statement = " ".join(text[start].lower() + text[start + 1 : end] for start, end in spans)
         known = f"{claim.evidence}\n{self.question}"
         keeps = keeps_facts(statement, known) and (
             not _denies(statement) or _denies(claim.evidence)
@@ -305,12 +305,6 @@ def _evidence_of(statement: Statement) -> str:
 
 def _denies(text: str) -> bool:
     return any(is_negation(word) for word in read_words(text))
-
-
-def _lower_begins(text: str) -> str:
-    """Lower-case the first letter of each sentence, so that it does not look like a name."""
-    spans = sentence_spans(text)
-    return " ".join(text[start].lower() + text[start + 1 : end] for start, end in spans)
 
 
 @lru_cache(maxsize=64)

@@ -105,18 +105,14 @@ def as_reading(
     """
     first, last, best = _best_span(places[pair.start :][: max(1, len(pair.spans))])
     margin = best - float(places[0].sum())
-    score = logit + _pool(asked[1 : pair.asked]) + SPAN_WEIGHT * margin
+    # The mean of the tokens' values, weighted by a softmax of their weights.
+    values, weights = asked[1 : pair.asked].T
+    shares = np.exp(weights - weights.max())
+    score = logit + float((values * shares).sum() / shares.sum()) + SPAN_WEIGHT * margin
     if not pair.spans:  # the separator stood in for the text's tokens
         return Reading(score, 0, 0, margin)
     start, end = widen_to_characters(text, pair.spans[first][0], pair.spans[last][1])
     return Reading(score, start, end, margin)
-
-
-def _pool(tokens: NDArray[np.float32]) -> float:
-    """Return the mean of the tokens' values, weighted by a softmax of their weights."""
-    values, weights = tokens.T
-    shares = np.exp(weights - weights.max())
-    return float((values * shares).sum() / shares.sum())
 
 
 def _best_span(tokens: NDArray[np.float32]) -> tuple[int, int, float]:

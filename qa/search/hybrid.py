@@ -149,7 +149,16 @@ class CandidateSearch:
 
     def _match(self, words: LexicalQuery, *, alone: bool) -> Scores:
         if self._prefetched is not None:
-            return self._match_prefetched(words, self._prefetched)
+            # Score the chunks by the words that are rare among them, or by all if too few match.
+            rows = self._own(Chunk.objects.all(), self._prefetched.condition("pk"))
+            if self._prefetched.count > CANDIDATE_BUDGET:
+                words = words.among(
+                    self._prefetched.count / max(words.chunk_count, self._prefetched.count)
+                )
+                scores = self._best(rows.matching_tsquery(words.candidates).ranked(words))
+                if len(scores) >= self._count or words.candidates == words.every_word:
+                    return scores
+            return self._best(rows.ranked(words))
         rows = self._visible(Chunk.objects.all())
         scores = self._best(rows.matching(words))
         # The rarest words were chosen over the whole collection.
@@ -159,16 +168,6 @@ class CandidateSearch:
         if len(scores) < self._count and (alone or self._is_filtered or words.is_narrowed):
             scores |= self._best(rows.matching(words, widely=True))
         return scores
-
-    def _match_prefetched(self, words: LexicalQuery, prefetched: PrefetchedChunks) -> Scores:
-        """Score chunks with the words that are rare among them, or all if few."""
-        rows = self._own(Chunk.objects.all(), prefetched.condition("pk"))
-        if prefetched.count > CANDIDATE_BUDGET:
-            words = words.among(prefetched.count / max(words.chunk_count, prefetched.count))
-            scores = self._best(rows.matching_tsquery(words.candidates).ranked(words))
-            if len(scores) >= self._count or words.candidates == words.every_word:
-                return scores
-        return self._best(rows.ranked(words))
 
     def _best(self, ranked: ChunkQuerySet) -> Scores:
         rows = ranked.values_list("pk", "bm25")[: self._count]  # type: ignore[misc]

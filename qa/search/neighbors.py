@@ -30,31 +30,25 @@ def with_neighbors(passages: Sequence[Passage]) -> tuple[list[Passage], list[Pas
     if not widened:
         return list(passages), list(passages)
     with one_snapshot():
-        return _widen(passages, widened)
-
-
-def _widen(
-    passages: Sequence[Passage], widened: Sequence[Passage]
-) -> tuple[list[Passage], list[Passage]]:
-    around = _read_around(widened)
-    retrieved = {passage.chunk_id: passage for passage in passages}
-    ordinals = {passage.chunk_id: ordinal for ordinal, passage in around}
-    sections: list[Passage] = []
-    used: set[str] = set()
-    for passage in passages:
-        if passage.chunk_id in used:
-            continue
-        run = _run_around(passage, around, ordinals)
-        used.update(each.chunk_id for each in run)
-        section = passage
-        if len(run) > 1:
-            start, end = run[0].start_char, run[-1].end_char
-            rows = Document.objects.filter(pk=UUID(passage.document_id))
-            text = rows.slice_of_text(start, end)
-            section = replace(passage, text=text, start_char=start, end_char=end, reading=None)
-        sections.append(section)
-    added = [passage for _, passage in around if passage.chunk_id not in retrieved]
-    return sections, [*passages, *added]
+        around = _read_around(widened)
+        retrieved = {passage.chunk_id: passage for passage in passages}
+        ordinals = {passage.chunk_id: ordinal for ordinal, passage in around}
+        sections: list[Passage] = []
+        used: set[str] = set()
+        for passage in passages:
+            if passage.chunk_id in used:
+                continue
+            run = _run_around(passage, around, ordinals)
+            used.update(each.chunk_id for each in run)
+            section = passage
+            if len(run) > 1:
+                start, end = run[0].start_char, run[-1].end_char
+                rows = Document.objects.filter(pk=UUID(passage.document_id))
+                text = rows.slice_of_text(start, end)
+                section = replace(passage, text=text, start_char=start, end_char=end, reading=None)
+            sections.append(section)
+        added = [passage for _, passage in around if passage.chunk_id not in retrieved]
+        return sections, [*passages, *added]
 
 
 def _read_around(passages: Sequence[Passage]) -> list[tuple[int, Passage]]:

@@ -66,7 +66,9 @@ def correct_spelling(
         word = match[1].lower()
         if word not in unknown:
             continue
-        is_name = match[1] != word and not _begins_sentence(text[: match.start()])
+        # A capital within a sentence marks a name.
+        before = text[: match.start()].rstrip()[-1:]
+        is_name = match[1] != word and before not in {"", ".", ":", "?", "!"}
         is_certain = is_name or len(word) <= SHORT_CHARS
         read_as = words.find_likeliest(word, min_likelihood=_SWAPPED if is_certain else _VOWEL)
         if read_as:
@@ -74,11 +76,6 @@ def correct_spelling(
             corrections.append(Correction(match[1], shown))
             text = text[: match.start(1)] + shown + text[match.end(1) :]
     return text, tuple(dict.fromkeys(reversed(corrections)))
-
-
-def _begins_sentence(before: str) -> bool:
-    """Return whether a word begins a sentence after this text; a capital elsewhere marks a name."""
-    return before.rstrip()[-1:] in {"", ".", ":", "?", "!"}
 
 
 class _Words:

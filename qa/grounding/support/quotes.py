@@ -101,13 +101,7 @@ def _compare(claim: Sequence[Word], source: Sequence[Word], evidence: Evidence) 
     is_long = max(len(claim_core), len(source_core)) > MAX_ALIGNED_WORDS
     if is_long or (len(claim_core) > _SHORT_CLAIM and shared < QUOTES_FROM):
         return Comparison(shared, is_other=is_long)
-    return _compare_aligned(claim, source, evidence)
-
-
-def _compare_aligned(
-    claim: Sequence[Word], source: Sequence[Word], evidence: Evidence
-) -> Comparison:
-    """Align the words of a claim with those of a source sentence."""
+    # Align the words of a claim with those of a source sentence.
     claim_core, source_core = (
         without_free(mark_first(words, evidence)) for words in (claim, source)
     )

@@ -105,7 +105,10 @@ def judge_claim(
         headings: Of the sentences: their names and numbers count as known.
     """
     claim_words = read_words(claim)
-    chosen = _most_alike(claim_words, sources)
+    # The sources that share most words with the claim, at most ``MAX_JUDGED``.
+    stems = {word.stem for word in claim_words}
+    shared = [len(stems & {word.stem for word in read_words(text)}) for text in sources]
+    chosen = sorted(range(len(sources)), key=lambda at: -shared[at])[:MAX_JUDGED]
     if not claim_words or not chosen:
         return Support("unsupported", 0.0, -1)
     raws = score(claim, [sources[index] for index in chosen])
@@ -140,13 +143,6 @@ def keeps_facts(claim: str, source: str) -> bool:
         return False
     known = source.lower()
     return all(address.rstrip(".,;:!?") in known for address in _ADDRESS.findall(claim.lower()))
-
-
-def _most_alike(claim: Sequence[Word], sources: Sequence[str]) -> list[int]:
-    """Return the sources that share most words with the claim, at most ``MAX_JUDGED``."""
-    stems = {word.stem for word in claim}
-    shared = [len(stems & {word.stem for word in read_words(text)}) for text in sources]
-    return sorted(range(len(sources)), key=lambda at: -shared[at])[:MAX_JUDGED]
 
 
 def share_covered(claim: Sequence[Word], sources: Sequence[Sequence[Word]]) -> float:

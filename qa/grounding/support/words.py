@@ -95,7 +95,11 @@ class Word(NamedTuple):
 @lru_cache(maxsize=512)
 def read_words(sentence: str) -> tuple[Word, ...]:
     """Return the words of a sentence, with contractions and ISO dates expanded."""
-    text = _fold(sentence)
+    # Normalize characters, join prefixes to their words, and expand ISO dates.
+    text = _RAISED.sub(lambda m: f"^{m[0]}", _MIXED_FRACTION.sub(" ", sentence))
+    text = normalize("NFKC", text).translate(PLAIN)
+    text = _PREFIXED.sub(r"\1", text)
+    text = _ISO_DATE.sub(lambda m: f"{int(m[3])} {MONTHS[int(m[2]) - 1].title()} {m[1]}", text)
     words: list[Word] = []
     opens = True
     end = len(text)
@@ -113,34 +117,22 @@ def read_words(sentence: str) -> tuple[Word, ...]:
     return tuple(words)
 
 
-def _fold(sentence: str) -> str:
-    """Normalize characters, join prefixes to their words, and expand ISO dates."""
-    text = _RAISED.sub(lambda m: f"^{m[0]}", _MIXED_FRACTION.sub(" ", sentence))
-    text = normalize("NFKC", text).translate(PLAIN)
-    text = _PREFIXED.sub(r"\1", text)
-    return _ISO_DATE.sub(lambda m: f"{int(m[3])} {MONTHS[int(m[2]) - 1].title()} {m[1]}", text)
-
-
 def _parts(token: re.Match[str]) -> Iterable[str]:
     text = token[0].lower()
     if token.lastgroup == "number":
-        return (_plain_number(text),)
+        # Normalize a number: -.50 becomes -0.5; 10^06 stays.
+        base, raised, exponent = text.replace(",", "").replace("\u2212", "-").partition("^")
+        if "." in base:
+            whole, _, fraction = base.rstrip("0").partition(".")
+            base = whole if whole.strip("-") else f"{whole}0"
+            base += f".{fraction}" if fraction else ""
+        return ((base + raised + exponent),)
     if token.lastgroup == "sign":
         return (_SIGNS.get(text, text),)
     if text in _SHORT_FORMS:
         return _SHORT_FORMS[text]
     # "n't" is written out; a genitive's and other endings go.
     return (text[:-3], "not") if text.endswith("n't") else (text.partition("'")[0],)
-
-
-def _plain_number(text: str) -> str:
-    """Normalize a number: -.50 becomes -0.5; 10^06 stays."""
-    base, raised, exponent = text.replace(",", "").replace("\u2212", "-").partition("^")
-    if "." in base:
-        whole, _, fraction = base.rstrip("0").partition(".")
-        base = whole if whole.strip("-") else f"{whole}0"
-        base += f".{fraction}" if fraction else ""
-    return base + raised + exponent
 
 
 def _is_name(text: str, *, is_first: bool) -> bool:
