@@ -139,7 +139,19 @@ def _parse_value(value: object, field: str | None, path: tuple[str, ...]) -> Sca
             return value
         return _parse_text(value, path, needed="Text, a number, true or false is needed.")
     if field in TIME_FIELDS:
-        return _parse_time(value, path)
+        # A date means its first moment in UTC.
+        needed = "A date, or a time with its zone, in ISO 8601 is needed."
+        text = _parse_text(value, path, needed)
+        try:
+            is_date = len(text) == len("2026-01-31")
+            moment = datetime.fromisoformat(f"{text}T00:00:00Z" if is_date else text)
+        except ValueError as exc:
+            raise FilterError(path, needed) from exc
+        if moment.tzinfo is None:
+            raise FilterError(path, needed)
+        if not is_storable_time(moment):
+            raise FilterError(path, f"Must be a time from {EARLIEST.date()} to {LATEST.date()}.")
+        return moment.astimezone(UTC)
     if field not in COUNT_FIELDS:
         return _parse_text(value, path)
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MAX_COUNT:
@@ -155,22 +167,6 @@ def _parse_text(value: object, path: tuple[str, ...], needed: str = "Must be tex
     if not is_storable(value):
         raise FilterError(path, "Contains a character that cannot be stored.")
     return value
-
-
-def _parse_time(value: object, path: tuple[str, ...]) -> datetime:
-    """Parse a time; a date means its first moment in UTC."""
-    needed = "A date, or a time with its zone, in ISO 8601 is needed."
-    text = _parse_text(value, path, needed)
-    try:
-        is_date = len(text) == len("2026-01-31")
-        moment = datetime.fromisoformat(f"{text}T00:00:00Z" if is_date else text)
-    except ValueError as exc:
-        raise FilterError(path, needed) from exc
-    if moment.tzinfo is None:
-        raise FilterError(path, needed)
-    if not is_storable_time(moment):
-        raise FilterError(path, f"Must be a time from {EARLIEST.date()} to {LATEST.date()}.")
-    return moment.astimezone(UTC)
 
 
 _VALUE = {"type": ["string", "number", "boolean"]}

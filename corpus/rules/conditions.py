@@ -53,7 +53,17 @@ def validate_rule(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _validate(field: str, value: Any) -> Any:
     if field in _LISTS:
-        phrases = _phrases(field, value)
+        parts = value.split(",") if isinstance(value, str) else value or []
+        if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
+            raise InvalidInput("Must be a list of texts.", field=field)
+        phrases = list(dict.fromkeys(filter(None, (_clean(field, part) for part in parts))))
+        max_count = MAX_TAGS if field == "tags" else MAX_PHRASES
+        if len(phrases) > max_count:
+            raise InvalidInput(f"Must have at most {max_count} parts.", field=field)
+        if any(len(phrase) > MAX_PHRASE_CHARS for phrase in phrases):
+            raise InvalidInput(
+                f"Each part must have at most {MAX_PHRASE_CHARS} characters.", field=field
+            )
         try:
             return list(normalize_tags(phrases)) if field == "tags" else phrases
         except InvalidInput as exc:
@@ -69,21 +79,6 @@ def _validate(field: str, value: Any) -> Any:
     if len(_STARS.findall(text)) > MAX_STARS and field in {"path", "sender"}:
         raise InvalidInput(f"Must have at most {MAX_STARS} stars.", field=field)
     return text
-
-
-def _phrases(field: str, value: Any) -> list[str]:
-    parts = value.split(",") if isinstance(value, str) else value or []
-    if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
-        raise InvalidInput("Must be a list of texts.", field=field)
-    phrases = list(dict.fromkeys(filter(None, (_clean(field, part) for part in parts))))
-    max_count = MAX_TAGS if field == "tags" else MAX_PHRASES
-    if len(phrases) > max_count:
-        raise InvalidInput(f"Must have at most {max_count} parts.", field=field)
-    if any(len(phrase) > MAX_PHRASE_CHARS for phrase in phrases):
-        raise InvalidInput(
-            f"Each part must have at most {MAX_PHRASE_CHARS} characters.", field=field
-        )
-    return phrases
 
 
 def _clean(field: str, text: str) -> str:

@@ -103,7 +103,13 @@ def as_reading(
         places: Start and end logits of each token, shape (t, 2); the first token stands for no
             answer.
     """
-    first, last, best = _best_span(places[pair.start :][: max(1, len(pair.spans))])
+    tokens = places[pair.start :][: max(1, len(pair.spans))]
+    scores = tokens[:, 0, None] + tokens[None, :, 1]
+    place = np.arange(len(tokens))
+    width = place[None, :] - place[:, None]
+    scores[(width < 0) | (width >= MAX_SPAN_TOKENS)] = -np.inf
+    first, last = map(int, np.unravel_index(scores.argmax(), scores.shape))
+    best = float(scores[first, last])
     margin = best - float(places[0].sum())
     # The mean of the tokens' values, weighted by a softmax of their weights.
     values, weights = asked[1 : pair.asked].T
@@ -113,16 +119,6 @@ def as_reading(
         return Reading(score, 0, 0, margin)
     start, end = widen_to_characters(text, pair.spans[first][0], pair.spans[last][1])
     return Reading(score, start, end, margin)
-
-
-def _best_span(tokens: NDArray[np.float32]) -> tuple[int, int, float]:
-    """Return the best span's first and last token, and its score."""
-    scores = tokens[:, 0, None] + tokens[None, :, 1]
-    place = np.arange(len(tokens))
-    width = place[None, :] - place[:, None]
-    scores[(width < 0) | (width >= MAX_SPAN_TOKENS)] = -np.inf
-    first, last = np.unravel_index(scores.argmax(), scores.shape)
-    return int(first), int(last), float(scores[first, last])
 
 
 class _Loaded(NamedTuple):

@@ -83,29 +83,26 @@ class _Reader:
         """Add the paragraphs, lists and tables inside an element."""
         for element in parent:
             if element.tag == W + "p":
-                self._paragraph(element)
+                text = paragraph_text(element)
+                level, is_title, item = self._styles.of(element)
+                if text and level and is_title and not self.title:
+                    self.title = " ".join(text.split())
+                if text and item is not None and not level:
+                    number, depth = item
+                    text = f"{_INDENT * depth}{self._numbering.mark(number, depth)} {text}"
+                self.flow.add(text, level=level, is_item=item is not None)
+                # Text boxes follow the paragraph, so that they do not interrupt a sentence. Each is
+                # stored in two formats.
+                boxes: dict[str, Element] = {}
+                for box in element.iter(W + "txbxContent"):
+                    boxes.setdefault("".join(box.itertext()), box)
+                for box_text, box in boxes.items():
+                    if box_text.strip():
+                        self.walk(box)
             elif element.tag == W + "tbl":
                 self.flow.add_blocks(table_blocks(_rows(element)))
             elif element.tag in _WRAPPERS:
                 self.walk(element)
-
-    def _paragraph(self, paragraph: "Element") -> None:
-        text = paragraph_text(paragraph)
-        level, is_title, item = self._styles.of(paragraph)
-        if text and level and is_title and not self.title:
-            self.title = " ".join(text.split())
-        if text and item is not None and not level:
-            number, depth = item
-            text = f"{_INDENT * depth}{self._numbering.mark(number, depth)} {text}"
-        self.flow.add(text, level=level, is_item=item is not None)
-        # Text boxes follow the paragraph, so that they do not interrupt a sentence. Each is stored
-        # in two formats.
-        boxes: dict[str, Element] = {}
-        for box in paragraph.iter(W + "txbxContent"):
-            boxes.setdefault("".join(box.itertext()), box)
-        for box_text, box in boxes.items():
-            if box_text.strip():
-                self.walk(box)
 
 
 def paragraph_text(paragraph: "Element") -> str:

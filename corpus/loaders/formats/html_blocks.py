@@ -127,7 +127,18 @@ class _Walk:
                     inner_count = sum(map(_is_inner, links))
                     self.pieces.append(LinkedBlock(labeled, share, inner_count))
         elif tag in _LISTS:
-            self._rich_list(element)
+            # Add a list whose items contain blocks; each begins with its mark.
+            self.end_block()
+            number = bounded_number(element.get("start"), default=1, maximum=_MAX_START)
+            self._text(element.text)
+            for item in element:
+                if _is_shown(item):
+                    self._mark = f"{number}. " if element.tag == "ol" else "- "
+                    number += 1
+                    self._inside(item)
+                    self._mark = ""
+                self._text(item.tail)
+            self.end_block()
         elif tag == "dl":
             self._definitions(element)
         elif tag in _BLOCKS or tag in _NAMED_BY:
@@ -156,20 +167,6 @@ class _Walk:
     def _add_label(self, label: str) -> None:
         if label and len(self._labels) < _MAX_LABELS:
             self._labels = (*self._labels, label)
-
-    def _rich_list(self, element: "HtmlElement") -> None:
-        """Add a list whose items contain blocks; each begins with its mark."""
-        self.end_block()
-        number = bounded_number(element.get("start"), default=1, maximum=_MAX_START)
-        self._text(element.text)
-        for item in element:
-            if _is_shown(item):
-                self._mark = f"{number}. " if element.tag == "ol" else "- "
-                number += 1
-                self._inside(item)
-                self._mark = ""
-            self._text(item.tail)
-        self.end_block()
 
     def _definitions(self, element: "HtmlElement") -> None:
         """Add a definition list, each definition labeled with its term."""

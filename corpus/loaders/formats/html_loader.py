@@ -79,7 +79,9 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
             metadata["url"] = link.get("href")
     titles = [inline_text(title) for title in root.iter("title")]
     everything = html_pieces(root)
-    has_menus = _has_menus(root, everything)
+    linked = sum(len(p.block.text) for p in everything if p.link_share > _MAX_LINK_SHARE)
+    chars = sum(len(piece.block.text) for piece in everything)
+    has_menus = next(root.iter(*_BESIDE), None) is not None or linked > chars * _MIN_MENU_SHARE
     frames = root.xpath(_FRAMES)
     for frame in frames:
         frame.drop_tree()
@@ -90,12 +92,6 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         tags=tuple(keywords),
         metadata=metadata,
     )
-
-
-def _has_menus(root: "HtmlElement", pieces: list[LinkedBlock]) -> bool:
-    linked = sum(len(p.block.text) for p in pieces if p.link_share > _MAX_LINK_SHARE)
-    chars = sum(len(piece.block.text) for piece in pieces)
-    return next(root.iter(*_BESIDE), None) is not None or linked > chars * _MIN_MENU_SHARE
 
 
 def _main_blocks(root: "HtmlElement", pieces: list[LinkedBlock], *, has_menus: bool) -> list[Block]:

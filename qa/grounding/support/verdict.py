@@ -126,14 +126,19 @@ def judge_claim(
         is_false=any(each.is_false for each in altered if each.likeness == nearest),
         is_altered=bool(altered),
     )
-    return _decide(
-        [
-            _judge(judged_claim, words, comparison, raw=float(raw), index=index)
-            for words, comparison, raw, index in zip(
-                sources_words, compared, raws, chosen, strict=True
-            )
-        ]
-    )
+    # The decisive judgment: a quote, then a contradiction, then partial support.
+    judged = [
+        _judge(judged_claim, words, comparison, raw=float(raw), index=index)
+        for words, comparison, raw, index in zip(sources_words, compared, raws, chosen, strict=True)
+    ]
+    best = max(judged, key=lambda each: (_RANKS[each.verdict], each.raw))
+    against = [each for each in judged if each.verdict == "contradicted"]
+    if against and not best.is_quote:
+        worst = max(against, key=lambda each: each.raw)
+        best = worst if worst.raw >= best.raw - MARGIN else best
+    if best.verdict == "unsupported":
+        best = max(judged, key=lambda each: each.raw)
+    return Support(best.verdict, best.score, best.index)
 
 
 def keeps_facts(claim: str, source: str) -> bool:
@@ -186,15 +191,3 @@ def _speaks_against(claim: _Claim, source: Sequence[Word]) -> bool:
     return points_the_other_way(claim.words, source) or bool(
         units & {number.unit for number in read_numbers(source)}
     )
-
-
-def _decide(judged: Sequence[_Judged]) -> Support:
-    """Return the decisive judgment: a quote, then a contradiction, then partial support."""
-    best = max(judged, key=lambda each: (_RANKS[each.verdict], each.raw))
-    against = [each for each in judged if each.verdict == "contradicted"]
-    if against and not best.is_quote:
-        worst = max(against, key=lambda each: each.raw)
-        best = worst if worst.raw >= best.raw - MARGIN else best
-    if best.verdict == "unsupported":
-        best = max(judged, key=lambda each: each.raw)
-    return Support(best.verdict, best.score, best.index)
