@@ -1,46 +1,41 @@
 """The generated pages of docs/reference say what the code says."""
 
 import re
-from typing import Any
 
 import pytest
 from django.core.management import get_commands
 
 from corpus.errors import TextTooLong
 from pkb.env import Env
-from pkb.management.commands import document_commands, document_errors, document_settings
-from pkb.management.commands.document_settings import render_page
+from pkb.management.commands.document import GROUPS, PAGES, path_of, render_page
 
 
 def rows_of_settings() -> dict[str, list[str]]:
-    rows = re.findall(r"^\| `([A-Z0-9_]+)` \| (.*) \|$", render_page(), re.MULTILINE)
+    rows = re.findall(r"^\| `([A-Z0-9_]+)` \| (.*) \|$", render_page("settings"), re.MULTILINE)
     return {name: [cell.strip() for cell in row.split(" | ")] for name, row in rows}
 
 
-@pytest.mark.parametrize("command", [document_commands, document_errors, document_settings])
-def test_the_page_is_up_to_date(command: Any) -> None:
-    shown = command.PAGE.read_text(encoding="utf-8")
-    assert shown == command.render_page(), f"manage.py {command.__name__.rsplit('.')[-1]}"
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_is_up_to_date(name: str) -> None:
+    assert path_of(name).read_text(encoding="utf-8") == render_page(name), "manage.py document"
 
 
 def test_every_command_has_its_place_and_every_argument_a_meaning() -> None:
-    grouped = [name for names in document_commands.GROUPS.values() for name in names]
+    grouped = [name for names in GROUPS.values() for name in names]
     apps = {"accounts", "corpus", "evaluation", "pkb", "qa"}
     own = {name for name, app in get_commands().items() if app in apps}
-    # Those that write generated pages are not documented.
-    assert set(grouped) == {name for name in own if not name.startswith("document_")}
+    # The one that writes the generated pages is not documented.
+    assert set(grouped) == {name for name in own if name != "document"}
     assert len(grouped) == len(set(grouped))
-    page = document_commands.render_page()
+    page = render_page("commands")
     assert "| `--every 24h` | update it on schedule, such as 24h or 7d |" in page
     assert re.findall(r"^.*\|  \|$", page, re.MULTILINE) == []
 
 
 def test_an_error_is_shown_with_its_status_and_meaning() -> None:
     row = f"| 422 | `text_too_long` | {TextTooLong.__doc__} |  |\n"
-    assert row in document_errors.render_page()
-    assert "| 503 | `not_ready` | The service is still starting. | 5 s |" in (
-        document_errors.render_page()
-    )
+    assert row in render_page("errors")
+    assert "| 503 | `not_ready` | The service is still starting. | 5 s |" in (render_page("errors"))
 
 
 def test_every_setting_is_described_in_one_row() -> None:
