@@ -7,20 +7,19 @@ from random import Random
 from django.conf import settings
 
 from corpus.errors import InvalidDataSet, InvalidInput
-from corpus.packages import check_packages
 from evaluation.datasets import DataSet, GoldQuestion
 from evaluation.evaluate import Report
 from evaluation.index import IndexedDataset, index_dataset
 from evaluation.metrics import contains_gold
 from qa.answerers.answer_program import AnswerProgram
-from qa.answerers.compile import MIPRO, Case, compile_program, count_right
+from qa.answerers.compile import Case, compile_program, count_right
 from qa.answerers.lm_answerer import LMAnswerer
 from qa.context import LANGUAGE_MODEL, QAContext, answerers, build_context, get_answerer
 from qa.search_passages import search_passages
 from qa.types import Draft, Query
 
-# MIPROv2 needs one example to learn from and one to validate.
-MIN_MIPRO_QUESTIONS = 2
+# Passages for each question to learn from: each makes every prompt longer.
+TRAIN_K = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +43,9 @@ def optimize_answerer(
     dataset: DataSet,
     *,
     name: str,
-    optimizer: str,
     train_count: int,
     held_out_count: int,
     demo_count: int,
-    k: int,
     seed: int,
     report: Report,
 ) -> Optimization:
@@ -56,23 +53,14 @@ def optimize_answerer(
 
     Args:
         name: Of the file in ``PKB_PROGRAMS_DIR``; an earlier one is replaced.
-        optimizer: As for ``compile_program``.
         demo_count: Maximum number of demonstrations.
-        k: Passages for each training question; held-out questions get as many as an answer.
         report: Told how far each stage is.
 
     Raises:
         InvalidDataSet: It has too few questions.
-        InvalidInput: There is no language model, or the optimizer needs more questions.
-        ImproperlyConfigured: A package that the optimizer needs is missing.
+        InvalidInput: There is no language model.
         PkbError: A model failed or was never right, or a document cannot be taken in.
     """
-    if optimizer == MIPRO:
-        check_packages("optuna")
-        if train_count < MIN_MIPRO_QUESTIONS:
-            raise InvalidInput(
-                f"mipro needs at least {MIN_MIPRO_QUESTIONS} questions to learn from."
-            )
     needed = train_count + held_out_count
     if needed > len(dataset.questions) or not dataset.documents:
         raise InvalidDataSet(
@@ -91,10 +79,8 @@ def optimize_answerer(
     plain_right = count_right(answerer, held_out)
     program = compile_program(
         answerer,
-        [as_case(question, k=k) for question in drawn[:train_count]],
-        optimizer=optimizer,
+        [as_case(question, k=TRAIN_K) for question in drawn[:train_count]],
         demo_count=demo_count,
-        seed=seed,
     )
     report("questions", needed, needed)
     compiled_right = count_right(answerer.with_program(program), held_out)

