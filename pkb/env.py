@@ -162,7 +162,7 @@ class Env(ServerEnv):
     EMBEDDING_DIM: int | None = Field(default=None, ge=1, le=4_000)
     """expected dimension of EMBEDDING_MODEL; shortens vectors of `openai/...`"""
     PKB_BACKENDS: Path | None = None
-    """file of embedders, rerankers, readers and answerers of your own; see docs/guides/extend.md"""
+    """file of models, answerers and loaders of your own; see docs/guides/extend.md"""
     PKB_EMBEDDING_MODELS: str = ""
     """further models that collections may use, such as `openai/...`, comma-separated"""
     PKB_EMBEDDING_API_BASE: str = Field(default="", pattern=_ADDRESS, validate_default=True)

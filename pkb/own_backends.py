@@ -1,7 +1,7 @@
-"""Read the file that names embedders, rerankers, readers and answerers of one's own."""
+"""Read the file that names models, answerers and loaders of one's own."""
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -18,8 +18,15 @@ class Backend(BaseModel):
     OPTIONS: dict[str, Any] = {}
 
 
+class LoaderBackend(Backend):
+    """A loader, and the files that it reads."""
+
+    EXTENSIONS: list[Annotated[str, Field(pattern=r"^[a-z0-9]{1,20}$")]] = Field(min_length=1)
+    NAME: str = ""
+
+
 class OwnBackends(BaseModel):
-    """The backends of one's own by their names."""
+    """The backends of one's own by their names; loaders by media type."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -27,6 +34,7 @@ class OwnBackends(BaseModel):
     rerankers: dict[str, Backend] = {}
     readers: dict[str, Backend] = {}
     answerers: dict[str, Backend] = {}
+    loaders: dict[Annotated[str, Field(pattern=r"^[a-z]+/[a-z0-9.+-]+$")], LoaderBackend] = {}
 
     def specs(self, kind: str) -> Specs:
         """Return the backends of a kind in the form of Django's settings."""

@@ -55,6 +55,7 @@ def product_settings(env: Env, data_dir: Path) -> dict[str, Any]:
         # Judges whether one sentence supports another; its thresholds are valid only for this one.
         "PKB_JUDGE_MODEL": CROSS_ENCODER,
         "PKB_READERS": readers(env, cache_dir=model_dir) | own.specs("readers"),
+        "PKB_LOADERS": own.specs("loaders"),
         "PKB_READER_MODEL": env.PKB_READER,
         "PKB_PROGRAMS_DIR": programs_dir,
         "PKB_ANSWERERS": answerers(env, programs_dir=programs_dir) | own.specs("answerers"),

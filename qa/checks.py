@@ -13,6 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 from corpus.backends import BackendRegistry
 from corpus.embedders import embedders
 from corpus.errors import InvalidInput
+from corpus.loaders.registry import loader_for
 from corpus.rules.rule_file import read_rules
 from qa.answerers.lm_settings import check_remote, find_program
 from qa.context import LANGUAGE_MODEL
@@ -65,6 +66,17 @@ def check_language_model(**kwargs: Any) -> list[CheckMessage]:
     except ImproperlyConfigured as exc:
         return [Error(str(exc), id="qa.E003")]
     return []
+
+
+@register(CONFIGURATION)
+def check_loaders(**kwargs: Any) -> list[CheckMessage]:
+    errors: list[CheckMessage] = []
+    for media_type in settings.PKB_LOADERS:
+        try:
+            loader_for(media_type)
+        except (AttributeError, ImportError, TypeError) as exc:
+            errors.append(Error(f"PKB_BACKENDS: loaders: {media_type}: {exc!r}", id="qa.E006"))
+    return errors
 
 
 @register(CONFIGURATION)

@@ -92,6 +92,8 @@ def detect_media_type(
     if not extension:
         extension = PurePath(filename).name.lower()  # Makefile, Dockerfile
     named = registry.MEDIA_TYPE_OF_EXTENSION.get(extension, "")
+    if named and registry.FORMATS[named].backend:
+        return named
     bare = declared.partition(";")[0].strip().lower()
     known = registry.ALIASES.get(bare, bare)
     expected = named or (known if known in registry.FORMATS else "")

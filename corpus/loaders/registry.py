@@ -1,8 +1,9 @@
 """Register the loader of each media type, and the media type of each file extension."""
 
 import importlib
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 from corpus.errors import UnsupportedMediaType
 from corpus.loaders.blocks import Loader
@@ -58,6 +59,8 @@ class Format:
         in_process: Whether it is read without a child process: our code over plain text, or the
             standard library's, in linear time.
         is_prose: Whether its questions, terms and captions label the text beside them.
+        backend: Dotted path of a loader of one's own, which takes the place of ``module``.
+        options: Its arguments.
     """
 
     module: str
@@ -66,6 +69,8 @@ class Format:
     is_zip: bool = False
     in_process: bool = False
     is_prose: bool = False
+    backend: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 _CODE_EXTENSIONS = (
@@ -157,7 +162,36 @@ def unsupported_media_type(what: str) -> UnsupportedMediaType:
     return UnsupportedMediaType(f"{what} is not supported. Supported are: {names}.")
 
 
+# Those of one's own, as given to ``register``.
+OWN: dict[str, Mapping[str, Any]] = {}
+
+
+def register(own: Mapping[str, Mapping[str, Any]]) -> None:
+    """Add loaders of one's own, by media type; they replace others of it and of its extensions."""
+    for media_type, spec in own.items():
+        known = FORMATS.get(media_type) or Format("", media_type, ())
+        FORMATS[media_type] = replace(
+            known,
+            name=spec["NAME"] or known.name,
+            extensions=(*spec["EXTENSIONS"], *known.extensions),
+            in_process=False,
+            backend=spec["BACKEND"],
+            options=spec["OPTIONS"],
+        )
+        MEDIA_TYPE_OF_EXTENSION.update(dict.fromkeys(spec["EXTENSIONS"], media_type))
+    OWN.update(own)
+
+
 def loader_for(media_type: str) -> Loader:
-    """Import and return the loader module of a registered media type."""
-    module = f"corpus.loaders.formats.{FORMATS[media_type].module}_loader"
+    """Import and return the loader of a registered media type.
+
+    Raises:
+        ImportError, AttributeError, TypeError: One of one's own is not there, or takes other
+            options.
+    """
+    known = FORMATS[media_type]
+    if known.backend:
+        module, _, name = known.backend.rpartition(".")
+        return cast("Loader", getattr(importlib.import_module(module), name)(**known.options))
+    module = f"corpus.loaders.formats.{known.module}_loader"
     return cast("Loader", importlib.import_module(module))

@@ -32,6 +32,7 @@ from corpus.errors import (
     UnreadableFile,
     UnsupportedMediaType,
 )
+from corpus.loaders import registry
 from corpus.loaders.blocks import Block, LoadedDocument, OcrBox, Scan
 from corpus.loaders.limits import LoaderLimits
 
@@ -75,7 +76,7 @@ class Worker:
     def __init__(self) -> None:
         inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
         self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            [sys.executable, "-I", "-c", _BOOT, str(_ROOT)],
+            [sys.executable, "-I", "-c", _BOOT, str(_ROOT), json.dumps(registry.OWN)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,

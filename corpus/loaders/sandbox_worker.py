@@ -53,6 +53,7 @@ _REPLY_OVERHEAD = 64 * 2**20
 
 def main() -> None:
     """Serve requests until standard input closes, when the parent exits."""
+    registry.register(json.loads(sys.argv[2]))
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what is printed must not get between the replies
     requests = sys.stdin.buffer

@@ -1,16 +1,22 @@
 """The examples of docs/guides/extend.md, as they stand there."""
 
 import re
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from django.conf import settings
+from django.core.files.uploadedfile import SimpleUploadedFile
 
-from corpus.models import Collection
+from corpus.loaders import registry, sandbox
+from corpus.models import Collection, Document
 from pkb.env import read_env
 from pkb.own_backends import read_own_backends
 from pkb.product_settings import product_settings
+from qa.checks import check_loaders
 from qa.readers import get_reader
 from qa.search.rerankers import rerankers
 from tests.support.client import Api
@@ -60,12 +66,49 @@ def test_own_reader_marks_what_answers(settings: Any) -> None:
     assert none.score < found.score
 
 
+@pytest.fixture
+def _formats_restored() -> Iterator[None]:
+    dicts = (registry.FORMATS, registry.MEDIA_TYPE_OF_EXTENSION, registry.OWN)
+    with ExitStack() as stack:
+        for each in dicts:
+            stack.enter_context(patch.dict(each))
+        yield
+
+
+@pytest.mark.usefixtures("_formats_restored")
+def test_own_loader_reads_files_of_its_extension(
+    api: Api, backends: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.PKB_LOADERS = read_own_backends(backends).specs("loaders")
+    registry.register(settings.PKB_LOADERS)
+    # Stands for the installation: the process that reads files knows installed packages only.
+    found = f"import sys; sys.path.append({str(backends.parent)!r}); {sandbox._BOOT}"
+    monkeypatch.setattr(sandbox, "_BOOT", found)
+    monkeypatch.setattr(sandbox, "_pool", sandbox.Pool())
+    assert check_loaders() == []
+    file = SimpleUploadedFile("coast.acme", f"Coast\n----\n{LIGHTHOUSE}".encode())
+    assert api.post("/ingest", {"file": file}, format="multipart").status_code == 201
+    sandbox._pool.close()
+    document = Document.objects.get()
+    assert (document.title, document.media_type) == ("Coast", "text/x-acme")
+
+
+@pytest.mark.usefixtures("_formats_restored")
+def test_a_loader_that_is_not_installed_is_told_at_the_start(settings: Any) -> None:
+    spec = {"BACKEND": "no_such_package.Loader", "EXTENSIONS": ["acme"], "NAME": "", "OPTIONS": {}}
+    settings.PKB_LOADERS = {"text/x-acme": spec}
+    registry.register(settings.PKB_LOADERS)
+    (error,) = check_loaders()
+    assert "loaders: text/x-acme: ModuleNotFoundError" in error.msg
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ("rerankers: {a: {}}", "rerankers.a.BACKEND: Field required"),
         ("rerankers: {a: {BACKEND: plain}}", "rerankers.a.BACKEND"),
-        ("loaders: {}", "loaders: Extra inputs"),
+        ("loader: {}", "loader: Extra inputs"),
+        ("loaders: {text/x-a: {BACKEND: a.B}}", "loaders.text/x-a.EXTENSIONS: Field required"),
         ("[", "cannot be read"),
     ],
 )
