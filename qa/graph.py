@@ -1,7 +1,8 @@
 """The question-answering graph: nodes, edges, and nothing else.
 
     parse -> retrieve -> rerank -> read -> answer -> cite -> end
-     |        ^  |  |               |        |        |
+     |        ^  |  |      |        |        |        |
+     |        |  |  |      +-> calculate ----|--------+    with cells of a table
      |        |  |  +-> summarize   |        |        +-> next_part -> join -> end
      |        |  |                  |        |             |   a question of several parts
      |        +--|------------------|--------|-------------+
@@ -53,6 +54,8 @@ from qa.search.document_search import (
     speaks_of,
 )
 from qa.search.hybrid import VersionPinnedRetriever
+from qa.table_answers import TABLE, write_answer
+from qa.table_answers import calculate as calculate_cells
 from qa.types import Answer, Passage, Query
 
 Update = dict[str, Any]
@@ -137,6 +140,19 @@ def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:
         limit = max(query.k, context.rerank_count)
         best = context.rerank(query.text, state["candidates"], limit=limit)
         return {"passages": choose_mentions(best, query.text)}
+
+
+def calculate(state: QAState, runtime: Runtime[QAContext]) -> Update:
+    """Answer with what the question asks to be calculated from cells of a table."""
+    calculation = calculate_cells(state["query"].text, state["passages"])
+    if calculation is None:
+        raise LookupError("Nothing can be calculated: is_calculable says so.")
+    made = write_answer(calculation)
+    quoted = [citation.passage for citation in made.citations]
+    others = find_other_subjects(state["query"].text, quoted, state["candidates"])
+    for text, citation in () if state["intent"].parts else made.pieces:
+        runtime.context.listener.on_text(text, citation)
+    return {"answer": _signed(replace(made, not_about=others), state, answerer=TABLE)}
 
 
 def read(state: QAState, runtime: Runtime[QAContext]) -> Update:
@@ -307,6 +323,14 @@ def has_candidates(state: QAState) -> Literal["rerank", "summarize", "abstain"]:
     return "summarize" if is_named or intent.kind is IntentKind.OVERVIEW else "rerank"
 
 
+def is_calculable(state: QAState) -> Literal["calculate", "read"]:
+    # Of a question of several parts, the quotes are joined.
+    if state["intent"].kind in {*DOCUMENT_LISTS, IntentKind.PARTS}:
+        return "read"
+    found = calculate_cells(state["query"].text, state["passages"])
+    return "read" if found is None else "calculate"
+
+
 def lists_documents(state: QAState) -> Literal["list_documents", "answer"]:
     return "list_documents" if state["intent"].kind in DOCUMENT_LISTS else "answer"
 
@@ -330,8 +354,8 @@ def has_next_part(state: QAState) -> Literal["retrieve", "join"]:
 def build_graph() -> CompiledStateGraph[QAState, QAContext, QAInput, QAState]:
     graph = StateGraph(QAState, context_schema=QAContext, input_schema=QAInput)
     nodes = (
-        parse, count, retrieve, rerank, read, list_documents, summarize, shorten, answer, cite,
-        abstain, next_part, join,
+        parse, count, retrieve, rerank, calculate, read, list_documents, summarize, shorten, answer,
+        cite, abstain, next_part, join,
     )  # fmt: skip
     for node in nodes:
         graph.add_node(node.__name__, node)
@@ -339,7 +363,8 @@ def build_graph() -> CompiledStateGraph[QAState, QAContext, QAInput, QAState]:
     graph.add_conditional_edges("parse", asks_something)
     graph.add_conditional_edges("count", is_counted)
     graph.add_conditional_edges("retrieve", has_candidates)
-    graph.add_edge("rerank", "read")
+    graph.add_conditional_edges("rerank", is_calculable)
+    graph.add_conditional_edges("calculate", has_parts)
     graph.add_conditional_edges("read", lists_documents)
     graph.add_edge("answer", "cite")
     graph.add_conditional_edges("cite", has_parts)

@@ -1,0 +1,356 @@
+"""Calculate with the cells of tables: a change, a difference, a share, an average or a sum. Pure.
+
+The rows and columns that a question names are found by their words. If a word of it stays
+unexplained, nothing is calculated: a wrong figure is worse than none.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+from typing import NamedTuple
+
+from qa.types import Answer, Citation, Passage
+
+# The answerer of these answers.
+TABLE = "table"
+# At least as many results have to be right; benchmarks/tables.py measures it (.87, CI .83 to .91).
+CONFIDENCE = 0.8
+_SHOWN_DECIMALS = Decimal("0.01")
+# A longer line before a table is a paragraph, not its caption.
+_CAPTION_CHARS = 160
+
+
+class Cell(NamedTuple):
+    """A cell of a table, ``start:end`` of a passage's text."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table in a passage.
+
+    Attributes:
+        names: Of its columns; the first is that of the labels of its rows.
+        caption: The short line before it, with title and headings.
+    """
+
+    passage: Passage
+    names: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    caption: str
+
+
+class Value(NamedTuple):
+    """The number in a cell, with its currency, and whether it is per cent."""
+
+    number: Decimal
+    currency: str
+    is_percent: bool
+
+
+class Operand(NamedTuple):
+    """A number in a table, with the names of its row and its column."""
+
+    value: Value
+    cell: Cell
+    row: str
+    column: str
+
+    @property
+    def year(self) -> str:
+        """Return the one year that names its column, or else its row; empty without one."""
+        years = _YEAR.findall(self.column) or _YEAR.findall(self.row)
+        return years[0] if len(years) == 1 else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Calculation:
+    """A result with its operands, in the order of its formula.
+
+    Attributes:
+        formula: With ``{}`` for each operand.
+        unit: ``%``, ``percentage points`` or the table's, such as ``million``; may be empty.
+        currency: Sign in front of the number, or empty.
+    """
+
+    passage: Passage
+    number: Decimal
+    formula: str
+    operands: tuple[Operand, ...]
+    unit: str
+    currency: str = ""
+
+
+_ROW = re.compile(r"^\|.*\|$", re.MULTILINE)
+_RULE = re.compile(r"\|(?: *:?-+:? *\|)+")
+_CELL = re.compile(r"(?<=\|) *((?:[^|\\]|\\.)*?) *(?=\|)")
+# A row of a sheet, each value with the name of its column.
+_RECORD = re.compile(r"^[^\n:;|]+: [^\n;|]+(?:; [^\n:;|]+: [^\n;|]+)+$", re.MULTILINE)
+_PAIR = re.compile(r"([^\n:;|]+): ([^\n;|]+)(?:; |$)")
+_VALUE = re.compile(
+    r"[-\u2212(]*\s?(?P<currency>[$€£¥]?)\s?[-\u2212(]*"
+    r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)\s?%?\s?\)?\s?%?[*†]?"
+)
+_UNIT = re.compile(
+    r"\b(?:in|of)\s+(?:[a-z.$€£]+\s+){0,2}?(thousand|million|billion)s?\b"
+    r"|[$€£][\u2019']?(000)s?\b|[$€£](?:m)(?:illions?)?\b",
+    re.I,
+)
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_WORD = re.compile(r"[a-z]+|\d+(?:[.,]\d+)*", re.I)
+
+# The first that a question contains is asked for.
+_OPERATIONS = tuple(
+    (name, re.compile(rf"\b(?:{pattern})\b", re.I))
+    for name, pattern in (
+        (
+            "percent change",
+            r"percent(?:age)? (?:of )?(?:change|increase|decrease|decline|growth|difference)"
+            r"|growth rate|by (?:what|how many) percent",
+        ),
+        ("share", r"(?:percent(?:age)?|share|proportion) of|as a (?:share|proportion) of"),
+        ("average", r"average|mean"),
+        ("change", r"(?:change|increase|decrease|decline|growth)|grow|rise|fall|drop"),
+        ("difference", r"difference|how much (?:more|less|higher|lower|larger|greater)"),
+        ("sum", r"(?:sum|total) of|combined|altogether"),
+    )
+)
+_OF_MANY = ("average", "sum")
+_PERCENTAGES = ("share", "percent change")
+# What is asked in two steps, or is another average than that of cells.
+_STEPS = r"change|increase|decrease|difference|growth|percent\w*"
+_UNSURE = re.compile(
+    rf"\b(?:(?:{_STEPS})\b.*\baverage|average\b.*\b(?:{_STEPS})"
+    r"|weighted|ratio|respectively|times|annual\w*\b.*\brate|per)\b",
+    re.I,
+)
+# A label that speaks of a change or an average may be what is asked for.
+_CALCULATED = re.compile(r"\b(?:average|change|increase|decrease|difference|growth)", re.I)
+# "What percentage of B is A?"; other shares are "A as a percentage of B".
+_WHOLE_FIRST = re.compile(r"\b(?:what|which) (?:percent(?:age)?|share|proportion) of\b", re.I)
+# All years from one to another; "between" two that are apart may mean these alone.
+_RANGE = re.compile(r"\b(?:19|20)\d\d\s*(?:to|through|until|[-\u2013])\s*(?:19|20)\d\d\b", re.I)
+_BETWEEN = re.compile(r"\bbetween\b.*?((?:19|20)\d\d)\D+((?:19|20)\d\d)", re.I)
+# Words of a question that name no row and no column.
+_COMMON = (
+    "a an and any are as at be been being between both by can change changed company "
+    "corporation did do does during each end ended ending fiscal for from had has have how "
+    "if in into is it its many much of on or our over percent percentage period the their "
+    "them there these this to total versus vs was were what when which while will with "
+    "within would year years amount value number increase increased decrease decreased "
+    "decline difference average mean sum combined altogether growth rate grow rise fall "
+    "drop more less higher lower greater larger than share proportion compared calculate "
+    "compute s thousand thousands million millions billion billions usd dollars"
+)
+# A shorter word has no plural.
+_MIN_PLURAL_CHARS = 4
+_MIN_OPERANDS = 2
+
+
+def calculate(question: str, passages: Sequence[Passage]) -> Calculation | None:
+    """Return what a question asks to be calculated from a table; None if anything is in doubt."""
+    operation = next((name for name, form in _OPERATIONS if form.search(question)), "")
+    if not operation or _UNSURE.search(question):
+        return None
+    made = (_calculate_in(table, operation, question) for table in read_tables(passages))
+    found = [each for each in made if each is not None]
+    # Tables that disagree leave the question open.
+    return found[0] if len({(each.number, each.unit) for each in found}) == 1 else None
+
+
+def read_tables(passages: Sequence[Passage]) -> Iterator[Table]:
+    """Yield the tables of passages: Markdown tables, and rows of sheets."""
+    for passage in passages:
+        text, lines = passage.text, list(_ROW.finditer(passage.text))
+        for at, (line, below) in enumerate(pairwise(lines)):
+            if not _RULE.fullmatch(below[0]):
+                continue
+            rows, end = [], below.end()
+            for row in lines[at + 2 :]:
+                if text[end : row.start()] != "\n":
+                    break
+                rows.append(_cells(text, row))
+                end = row.end()
+            names = [cell.text for cell in _cells(text, line)]
+            # Further lines of the header hold texts or years.
+            while len(rows) > 1 and _names_columns(rows[0]):
+                added = rows.pop(0)
+                names = [f"{name} {c.text}".strip() for name, c in zip(names, added, strict=False)]
+            before = text[: line.start()].rstrip().rpartition("\n")[2]
+            caption = before if len(before) <= _CAPTION_CHARS else ""
+            yield Table(passage, tuple(names), tuple(rows), f"{passage.breadcrumb} {caption}")
+        for record in _RECORD.finditer(text):
+            pairs = list(_PAIR.finditer(text, record.start(), record.end()))
+            cells = tuple(Cell(pair[2], *pair.span(2)) for pair in pairs)
+            yield Table(passage, tuple(pair[1] for pair in pairs), (cells,), passage.breadcrumb)
+
+
+def _cells(text: str, line: re.Match[str]) -> tuple[Cell, ...]:
+    found = _CELL.finditer(text, line.start(), line.end())
+    return tuple(Cell(each[1], *each.span(1)) for each in found)
+
+
+def _names_columns(row: Sequence[Cell]) -> bool:
+    texts = [cell.text for cell in row[1:] if cell.text]
+    return bool(texts) and all(_YEAR.fullmatch(text) or not read_value(text) for text in texts)
+
+
+def read_value(text: str) -> Value | None:
+    """Return the number that a cell holds; brackets and a minus make it negative."""
+    match = _VALUE.fullmatch(text.strip())
+    if match is None:
+        return None
+    number = Decimal(match["digits"].replace(",", ""))
+    is_negative = any(sign in text for sign in "-\u2212(")
+    return Value(-number if is_negative else number, match["currency"], "%" in text)
+
+
+def _words(text: str) -> list[str]:
+    """Return words in lower case, and in the singular."""
+    words = []
+    for word in _WORD.findall(text.lower()):
+        is_plural = len(word) >= _MIN_PLURAL_CHARS and word.endswith("s") and word[-2] != "s"
+        singular = word[:-1] if is_plural else word
+        words.append(singular[:-2] + "y" if singular.endswith("ie") and is_plural else singular)
+    return words
+
+
+_COMMON_WORDS = frozenset(_words(_COMMON))
+
+
+def _calculate_in(table: Table, operation: str, question: str) -> Calculation | None:
+    asked = _words(question)
+    labels, names = [row[0].text if row else "" for row in table.rows], table.names[1:]
+    rows = _named(labels, asked)
+    columns = _of_years(names, question, operation) or _named(names, asked)
+    # Along a row or a column, not both.
+    is_along = bool(rows and columns) and min(len(rows), len(columns)) == 1
+    if not is_along or any(_CALCULATED.search(labels[at]) for at in rows):
+        return None
+    explained = (
+        *(labels[at] for at in rows), *(names[at] for at in columns), table.names[0], table.caption,
+    )  # fmt: skip
+    known = _COMMON_WORDS.union(*map(_words, explained))
+    operands: list[Operand] = []
+    for row, column in ((row, column) for row in rows for column in columns):
+        cell = table.rows[row][column + 1] if column + 1 < len(table.rows[row]) else Cell("", 0, 0)
+        value = read_value(cell.text)
+        if value is None:
+            return None
+        operands.append(Operand(value, cell, labels[row], names[column]))
+    units = {each.value.is_percent for each in operands}
+    if len(operands) < _MIN_OPERANDS or len(units) > 1 or not known.issuperset(asked):
+        return None
+    beside = " ".join([*table.names, *(row[0].text for row in table.rows[:2] if row)])
+    texts = (beside, table.caption, table.passage.text)
+    scale = next(filter(None, map(_scale_of, texts)), "")
+    return _result(operation, operands, question, table.passage, "%" if True in units else scale)
+
+
+def _named(names: Sequence[str], asked: Sequence[str]) -> list[int]:
+    """Return the places of the names that a question contains, in its order.
+
+    A name within a longer one does not count; two equal names leave it open which is meant.
+    """
+    text = f" {' '.join(asked)} "
+    spans: dict[int, tuple[int, int]] = {}
+    for at, name in enumerate(names):
+        run = " ".join(_words(name))
+        start = text.find(f" {run} ") if run else -1
+        if start >= 0:
+            spans[at] = (start, start + len(run))
+    longest = {
+        at: (start, end)
+        for at, (start, end) in spans.items()
+        if not any(s <= start and end <= e and (s, e) != (start, end) for s, e in spans.values())
+    }
+    is_clear = len(set(longest.values())) == len(longest)
+    return sorted(longest, key=longest.__getitem__) if is_clear else []
+
+
+def _of_years(names: Sequence[str], question: str, operation: str) -> list[int]:
+    """Return the columns of the years that a question names; none if a year has several."""
+    asked = list(dict.fromkeys(_YEAR.findall(question)))
+    if operation in _OF_MANY and _RANGE.search(question):
+        asked = [str(year) for year in range(int(min(asked)), int(max(asked)) + 1)]
+    columns = [[at for at, name in enumerate(names) if year in name] for year in asked]
+    return [each[0] for each in columns] if all(len(each) == 1 for each in columns) else []
+
+
+def _scale_of(text: str) -> str:
+    """Return the unit of numbers that a text names; empty if there is none, or several."""
+    scales = {
+        (match[1] or ("thousand" if match[2] else "million")).lower()
+        for match in _UNIT.finditer(text)
+    }
+    return scales.pop() if len(scales) == 1 else ""
+
+
+def _result(
+    operation: str, operands: Sequence[Operand], question: str, passage: Passage, unit: str
+) -> Calculation | None:
+    numbers = [each.value.number for each in operands]
+    currency = next((each.value.currency for each in operands if each.value.currency), "")
+    if operation in _OF_MANY:
+        between = _BETWEEN.search(question)
+        if between and abs(int(between[1]) - int(between[2])) > 1:
+            return None
+        formula, total = " + ".join(["{}"] * len(numbers)), sum(numbers, Decimal(0))
+        if operation == "average":
+            formula, total = f"({formula}) / {len(numbers)}", total / len(numbers)
+        return Calculation(passage, total, formula, tuple(operands), unit, currency)
+    if len(operands) > _MIN_OPERANDS:
+        return None
+    first, second = operands
+    if operation == "share":
+        second, first = (first, second) if _WHOLE_FIRST.search(question) else (second, first)
+    elif first.year and second.year and first.year != second.year:
+        # The later year less the earlier one.
+        second, first = sorted(operands, key=lambda each: each.year)
+    elif operation != "difference":
+        return None
+    change = first.value.number - second.value.number
+    if operation in _PERCENTAGES:
+        if not second.value.number or unit == "%":
+            return None
+        is_share = operation == "share"
+        percent = (first.value.number if is_share else change) / second.value.number * 100
+        formula = "{} / {}" if is_share else "({} \u2212 {}) / {}"
+        used = (first, second) if is_share else (first, second, second)
+        return Calculation(passage, percent, formula, used, "%")
+    unit = "percentage points" if unit == "%" else unit
+    return Calculation(passage, change, "{} \u2212 {}", (first, second), unit, currency)
+
+
+def write_answer(made: Calculation) -> Answer:
+    """Return the result with its formula, and a citation for each cell."""
+    number = made.number.quantize(_SHOWN_DECIMALS)
+    shown = f"{abs(number):,}".removesuffix(".00")
+    space = "" if made.unit in {"", "%"} else " "
+    sign = "\u2212" if number < 0 else ""
+    result = f"{sign}{made.currency}{shown}{space}{made.unit}"
+    formula = made.formula.format(*(each.cell.text for each in made.operands))
+    text = f"{result} = {formula}\n"
+    citations = []
+    for each in dict.fromkeys(made.operands):
+        text += "\n- " + ", ".join(filter(None, (each.row, each.column))) + ": "
+        start = made.passage.start_char + each.cell.start
+        citations.append(
+            Citation(
+                passage=made.passage,
+                quote=each.cell.text,
+                start_char=start,
+                end_char=start + len(each.cell.text),
+                answer_start=len(text),
+                answer_end=len(text) + len(each.cell.text),
+                score=CONFIDENCE,
+                support="supported",
+            )
+        )
+        text += each.cell.text
+    return Answer("", text, confidence=CONFIDENCE, citations=tuple(citations), answerer=TABLE)
