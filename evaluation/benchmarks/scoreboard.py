@@ -12,6 +12,7 @@ from typing import Any, Self
 from django.conf import settings
 from django.template.loader import render_to_string
 from django.utils import timezone
+from pydantic import TypeAdapter
 from rich.console import Console
 from rich.table import Column, Table
 
@@ -22,6 +23,7 @@ from evaluation.benchmarks.measures import Rows
 from evaluation.evaluate import Report
 from evaluation.metrics import bootstrap_interval
 from qa.configuration_hash import configuration_sha256
+from qa.context import default_answerer_name
 
 # The largest published file has 4 MB.
 MAX_FILE_BYTES = 32 * 2**20
@@ -52,6 +54,9 @@ class Measured:
     seconds: float
 
 
+_STORED = TypeAdapter(Measured)
+
+
 def fetch_benchmark(benchmark: Benchmark, folder: Path) -> None:
     """Fetch the published files, check and convert them, and write them into a folder.
 
@@ -65,12 +70,12 @@ def fetch_benchmark(benchmark: Benchmark, folder: Path) -> None:
         if found is None or sha256(found.content).hexdigest() != digest:
             raise NotFetched(f"{benchmark.url(path)} is not the published file: another SHA-256.")
         contents.append(found.content)
-    folder.mkdir(parents=True, exist_ok=True)
+    draft = folder.with_name(f".{folder.name}")  # an interrupted fetch leaves no part of a set
+    draft.mkdir(parents=True, exist_ok=True)
     for name, rows in benchmark.convert(contents).items():
-        draft = folder / f".{name}"
-        with gzip.open(draft, "wt", encoding="utf-8") as lines:
+        with gzip.open(draft / f"{name}.jsonl.gz", "wt", encoding="utf-8") as lines:
             lines.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        draft.replace(folder / f"{name}.jsonl.gz")
+    draft.replace(folder)
 
 
 def measure_benchmark(
@@ -83,7 +88,7 @@ def measure_benchmark(
         is_fresh: Measure again.
 
     Raises:
-        InvalidDataSet: The folder has nothing of the set to measure with, or an invalid file.
+        InvalidDataSet: The folder has nothing to measure with, or an invalid file.
         BackendError: A model failed.
     """
     files = sorted(folder.glob("*.jsonl*"))
@@ -96,8 +101,7 @@ def measure_benchmark(
         digest.update(path.read_bytes())
     kept = Path(settings.PKB_EVALUATIONS_DIR) / "benchmarks" / f"{digest.hexdigest()[:16]}.json"
     if kept.is_file() and not is_fresh:
-        stored = json.loads(kept.read_text(encoding="utf-8"))
-        return Measured(**{**stored, "scores": tuple(Score(**each) for each in stored["scores"])})
+        return _STORED.validate_json(kept.read_bytes())
     started = perf_counter()
     figures = benchmark.measure(folder, sample, report)
     seconds = round(perf_counter() - started, 1)
@@ -107,7 +111,7 @@ def measure_benchmark(
     measured = Measured(scores, timezone.now().isoformat(timespec="seconds"), seconds)
     kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = kept.with_suffix(".tmp")
-    draft.write_text(json.dumps(asdict(measured)), encoding="utf-8")
+    draft.write_bytes(_STORED.dump_json(measured))
     draft.replace(kept)
     return measured
 
@@ -124,6 +128,7 @@ def list_rows(found: Sequence[tuple[Benchmark, Measured]]) -> list[dict[str, Any
             "comparable": benchmark.comparable,
             "cited": f"{benchmark.repository}: {benchmark.cited}",
             "licence": benchmark.licence,
+            "answerer": default_answerer_name(),
             "created_at": measured.created_at,
             "seconds": measured.seconds,
         }

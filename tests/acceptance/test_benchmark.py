@@ -150,6 +150,9 @@ def test_wrong_calls_say_why(data: Path) -> None:
         f"Unknown set 'nothing'; use any of {', '.join(each.name for each in BENCHMARKS)}.", 2
     )  # fmt: skip
     assert refusal("benchmark", "--sample", 0)[1] == 2
+    assert refusal("benchmark", "--json", data / "none" / "x") == (
+        f"There is no folder {data / 'none'}.", 2
+    )  # fmt: skip
     problem, code = refusal("benchmark", "anthropic_contextual", "--data", data)
     assert (code, "--fetch gets it" in problem) == (2, True)
     (data / "attributionbench" / "claims.jsonl").write_text('{"id": "c", "source": "LFQA"}')

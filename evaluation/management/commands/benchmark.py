@@ -48,6 +48,9 @@ class Command(EvaluationCommand):
             raise InvalidInput(f"Unknown set {unknown[0]!r}; use any of {', '.join(known)}.")
         if options["sample"] is not None and options["sample"] < 1:
             raise InvalidInput("--sample is at least 1.")
+        for path in filter(None, (options["json"], options["html"])):
+            if not path.resolve().parent.is_dir():
+                raise InvalidInput(f"There is no folder {path.resolve().parent}.")
         data = options["data"] or settings.DATA_DIR / "benchmarks"
         if options["fetch"]:
             for name in names:
