@@ -68,7 +68,7 @@ def packaged_model(name: str) -> Path:
     """
     if name not in PACKAGED_MODELS:
         known = ", ".join(sorted(PACKAGED_MODELS))
-        raise BackendError(f"No package carries the model {name!r}; there are {known}.")
+        raise BackendError(f"{name!r} is no folder, and no package carries it; there are {known}.")
     model = PACKAGED_MODELS[name]
     spec = find_spec(model.module)
     for location in (spec and spec.submodule_search_locations) or ():

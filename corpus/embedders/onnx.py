@@ -253,7 +253,7 @@ class OnnxEmbedder(TokenizedModel, LazyModel[tuple[OnnxModel, "Tokenizer"]]):
         if pooling not in POOLINGS:
             raise BackendError(
                 f"How {self._model!r} pools is not known: set pooling to mean or cls "
-                "(docs/guides/extend.md)."
+                "(docs/guides/language-models.md)."
             )
         vectors = np.empty((len(texts), self.dimension), np.float32)
         for batch in graph.run(tokenize(tokenizer, texts)):

@@ -114,6 +114,17 @@ def test_a_folder_s_models_answer_a_search(
     assert first["content"].split("\n")[0] in LIGHTHOUSE
 
 
+def test_the_guide_s_further_models_are_what_it_says(settings: Any, tmp_path: Path) -> None:
+    guide = (ROOT / "docs" / "guides" / "language-models.md").read_text()
+    backends = tmp_path / "backends.yaml"
+    backends.write_text(guide.partition("```yaml\n")[2].partition("```")[0])
+    choose(settings, PKB_BACKENDS=str(backends))
+    nomic, graph = get_embedder("nomic"), get_embedder("graph")
+    assert (nomic.name, nomic.dimension) == ("ollama/nomic-embed-text@768", 768)
+    with pytest.raises(BackendError, match="'/srv/models/graph' is no folder"):
+        graph.load()
+
+
 def test_a_cross_encoder_scores_each_text_by_itself(settings: Any, cross_encoder: Path) -> None:
     choose(settings, RERANKER_MODEL=str(cross_encoder))
     reranker = rerankers[settings.PKB_RERANKER_MODEL]
