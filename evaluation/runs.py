@@ -10,7 +10,7 @@ from evaluation.results import FailureStage, Observation, Progress
 from qa import models
 from qa.answer_question import answer_question
 from qa.context import QAContext
-from qa.language_model import expand_question, rewrite_question
+from qa.language_model import rewrite_question
 from qa.search_passages import FoundPassages, search_passages
 from qa.sessions import trim_history
 from qa.types import AnsweredQuestion, Citation, Exchange, Passage, Query
@@ -63,15 +63,7 @@ def find_documents(
         BackendError: A model failed.
     """
     found = search_passages(
-        Query(
-            query.text,
-            collection=collection.qualified_name,
-            k=SEARCH_DEPTH,
-            phrasings=expand_question(
-                query.text, expander=context.expander, count=context.expansion_count
-            ),
-        ),
-        context=context,
+        Query(query.text, collection=collection.qualified_name, k=SEARCH_DEPTH), context=context
     )
     keys = (key for passage in found.results for key in ids.get(passage.document_id, ()))
     return found, list(dict.fromkeys(keys))

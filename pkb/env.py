@@ -214,8 +214,6 @@ class Env(ServerEnv):
     """tokens of passages that a language model gets, about; 1000 for a slow one"""
     PKB_LM_PROGRAM: str = ""
     """prompt of `manage.py optimize_answerer`: NAME or a file"""
-    PKB_QUERY_EXPANSIONS: int = Field(default=0, ge=0, le=4)
-    """number of other phrasings of a question that PKB_LM writes; 0: off"""
 
     RETRIEVAL_K: int = Field(default=12, ge=1, le=50)
     """number of passages to consider for an answer, unless a request sets it"""

@@ -320,7 +320,6 @@ def _compute_answer(
     state, steps = run_graph(inputs, context, selected_text)
     query: Query = state["query"]
     answer: Answer = state["answer"]
-    lacks_phrasings = context.expansion_count > 0 and not query.phrasings
     drafted: VerifiedDraft | None = None if state["intent"].parts else state.get("verified_draft")
     draft = drafted and drafted.written
     answered = AnsweredQuestion(
@@ -335,7 +334,7 @@ def _compute_answer(
         estimate=_estimate(drafted.draft, state["passages"], shipped) if drafted else None,
     )
     went_wrong = answered.answer.fallback or (draft and draft.note)
-    return answered, not (went_wrong or lacks_phrasings)
+    return answered, not went_wrong
 
 
 def _estimate(draft: Draft, passages: Sequence[Passage], shipped: CitationVerifier) -> float | None:
@@ -362,8 +361,7 @@ def run_graph(inputs: QAInput, context: QAContext, selected_text: str) -> GraphR
     """
     if not selected_text.strip():
         return _run_in_conversation(inputs, context)
-    # Without phrasings: a text this short is read completely.
-    selected = replace(context, retriever=SelectedText(selected_text), expansion_count=0)
+    selected = replace(context, retriever=SelectedText(selected_text))
     state, steps = _run(inputs, selected)
     steps = [{**step, "name": f"selected.{step['name']}"} for step in steps]
     answer: Answer = state["answer"]
@@ -431,8 +429,6 @@ def _summary(written: dict[str, Any]) -> dict[str, Any]:
     for value in written.values():
         if isinstance(value, Query):
             summary["searched"] = value.text
-            if value.phrasings:
-                summary["phrasings"] = list(value.phrasings)
         elif isinstance(value, list):
             summary["passages"] = [
                 {

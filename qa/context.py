@@ -76,19 +76,6 @@ class Rewriter(Protocol):
 
 
 @runtime_checkable
-class Expander(Protocol):
-    """Rephrases questions."""
-
-    def expand(self, question: str, *, count: int) -> tuple[str, ...]:
-        """Return at most ``count`` other phrasings, one line each.
-
-        Raises:
-            BackendError: The language model failed.
-        """
-        ...
-
-
-@runtime_checkable
 class AcceptsKey(Protocol):
     """An answerer that calls its language model with a key."""
 
@@ -110,8 +97,6 @@ class QAContext:
             score.
         per_document: Most passages of one document before those of others.
         rewriter: Completes follow-up questions; None uses rules.
-        expander: Rephrases questions, to search for these phrasings too.
-        expansion_count: Most phrasings requested; 0 disables the expander.
         caches_answers: Answers may be cached.
     """
 
@@ -125,8 +110,6 @@ class QAContext:
     rerank_weight: float
     per_document: int
     rewriter: Rewriter | None = None
-    expander: Expander | None = None
-    expansion_count: int = 0
     caches_answers: bool = False
     listener: Listener = field(default_factory=Listener)
 
@@ -252,8 +235,6 @@ def build_context(
         rerank_weight=settings.PKB_RERANK_WEIGHT,
         per_document=settings.PKB_PASSAGES_PER_DOCUMENT,
         rewriter=answerer if isinstance(answerer, Rewriter) else None,
-        expander=answerer if isinstance(answerer, Expander) else None,
-        expansion_count=settings.PKB_QUERY_EXPANSIONS,
         # The key is the caller's alone and must not stay in memory.
         caches_answers=not is_keyed,
     )

@@ -42,7 +42,7 @@ from qa.intent import (
     is_greeting,
     parse_count_query,
 )
-from qa.language_model import draft_and_verify, expand_question, rewrite_question
+from qa.language_model import draft_and_verify, rewrite_question
 from qa.readers import headings_of, read_passages
 from qa.search.document_search import (
     choose_mentions,
@@ -87,16 +87,12 @@ def parse(state: QAState, runtime: Runtime[QAContext]) -> Update:
         intent = classify(context.run_cancellable(rewrite))
         if context.uses_language_model:  # it answers all parts at once, from several passages
             intent = replace(intent, parts=())
-        expand = partial(
-            expand_question, intent.text, expander=context.expander, count=context.expansion_count
-        )
         query = Query(
             intent.text,
             collection=state["collection"],
             tags=state["tags"],
             k=state["k"],
             filters=_one_of(versions or only),
-            phrasings=context.run_cancellable(expand),
             wants_list=intent.wants_list,
         )
         if intent.kind is IntentKind.PARTS and intent.parts:
@@ -111,7 +107,7 @@ def _one_of(versions: tuple[str, ...]) -> Comparison | None:
 
 
 def _query_of_part(query: Query, part: str) -> Query:
-    return replace(query, text=part, phrasings=(), wants_list=classify(part).wants_list)
+    return replace(query, text=part, wants_list=classify(part).wants_list)
 
 
 def count(state: QAState, runtime: Runtime[QAContext]) -> Update:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import structlog
 
 from corpus.errors import BackendError
-from qa.context import Expander, QAContext, Rewriter, StatementChecker
+from qa.context import QAContext, Rewriter, StatementChecker
 from qa.grounding.drafts import Checked, Claim, StreamingVerifier
 from qa.intent import complete_follow_up
 from qa.readers import read_all
@@ -136,14 +136,3 @@ def rewrite_question(
         except BackendError as exc:
             log.warning("rewriting_failed", reason=str(exc))
     return complete_follow_up(question, history)
-
-
-def expand_question(question: str, *, expander: Expander | None, count: int) -> tuple[str, ...]:
-    """Return at most ``count`` other phrasings to search for; none if the model fails."""
-    if expander is None or count == 0:
-        return ()
-    try:
-        return expander.expand(question, count=count)
-    except BackendError as exc:
-        log.warning("expanding_failed", reason=str(exc))
-        return ()

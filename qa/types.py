@@ -1,7 +1,7 @@
 """Value types of question answering, frozen."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -32,7 +32,6 @@ class Query:
         tags: A chunk must have any of them; empty means all chunks.
         k: Passages to return, 1 to 100.
         filters: Conditions on a passage's document.
-        phrasings: Other phrasings of the text to search for, too.
         wants_list: It asks for several things, which a list or table may contain.
     """
 
@@ -41,14 +40,7 @@ class Query:
     tags: tuple[str, ...] = ()
     k: int = 12
     filters: "Filter | None" = None
-    phrasings: tuple[str, ...] = ()
     wants_list: bool = False
-
-    @property
-    def wordings(self) -> tuple["Query", ...]:
-        """Return the query by its text, and by each of its phrasings."""
-        texts = (self.text, *self.phrasings)
-        return tuple(replace(self, text=text, phrasings=()) for text in texts)
 
 
 @dataclass(frozen=True, slots=True)

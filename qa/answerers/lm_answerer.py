@@ -14,7 +14,7 @@ from corpus.errors import BackendError, BackendUnavailable
 from qa.answerers.answer_program import VERDICTS, AnswerAdapter, AnswerProgram, check_statements
 from qa.answerers.circuit_breaker import CircuitBreaker
 from qa.answerers.lm_settings import check_remote, find_program
-from qa.answerers.question_programs import clean_phrasings, phrase_differently, rewrite_follow_up
+from qa.answerers.question_programs import rewrite_follow_up
 from qa.answerers.remote_engine import OnText, RemoteEngine
 from qa.answerers.signature import (
     NumberedPassages,
@@ -193,18 +193,6 @@ class LMAnswerer:
             BackendError: The model fails, or its reply is no question.
         """
         return self._call(partial(self._run, rewrite_follow_up, question=question, history=history))
-
-    def expand(self, question: str, *, count: int) -> tuple[str, ...]:
-        """Return at most ``count`` other phrasings; none if the reply has none.
-
-        Raises:
-            BackendError: The model fails.
-        """
-        prediction = self.run_program(
-            phrase_differently, question=question, count=count, constrained=self.is_constrained
-        )
-        phrasings = getattr(prediction, "phrasings", None)
-        return clean_phrasings(phrasings, question=question, count=count)
 
     def _draft(self, question: str, passages: Sequence[Passage], on_draft: OnDraft) -> Draft:
         numbered = number_passages(passages, max_tokens=self._passage_tokens)

@@ -300,9 +300,8 @@ class HybridRetriever:
     def retrieve(self, query: Query, *, limit: int, mode: str = "hybrid") -> RetrievedPassages:
         """Return at most ``limit`` passages, best first.
 
-        Each wording of the query is searched, and a chunk gets its best score. A passage's
-        similarity is that to the query's text. A question of several sentences is also searched by
-        each sentence, since one vector of them all is close to none (docs/decisions/0004).
+        A question of several sentences is also searched by each sentence, since one vector of them
+        all is close to none (docs/decisions/0004).
 
         Args:
             mode: ``hybrid``, ``semantic`` (scores are cosine similarities) or ``lexical``.
@@ -318,13 +317,10 @@ class HybridRetriever:
         count = max(limit, self.candidate_count)
         searches = []
         for (model, _), collections in alike.items():
-            embedder, question = get_embedder(model), None
-            for wording in query.wordings:
-                sentences = find_sentences(wording.text) if mode == "hybrid" else ()
-                vectors = embed_queries([wording.text, *sentences], embedder=embedder)
-                question = vectors[0] if question is None else question
-                search = CandidateSearch(wording, collections, vectors=vectors, count=count)
-                searches.append(partial(self._search, search, mode=mode, question=question))
+            sentences = find_sentences(query.text) if mode == "hybrid" else ()
+            vectors = embed_queries([query.text, *sentences], embedder=get_embedder(model))
+            search = CandidateSearch(query, collections, vectors=vectors, count=count)
+            searches.append(partial(self._search, search, mode=mode, question=vectors[0]))
         embedded = perf_counter()
         # Read in one snapshot: another version would be a gap, or a mix of both.
         with one_snapshot():

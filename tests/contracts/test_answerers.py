@@ -189,9 +189,9 @@ def test_a_follow_up_comes_back_as_one_line_that_can_be_searched() -> None:
         assert openai(server).rewrite("And it?", [past]) == "How tall is it?"
 
 
-def test_phrasings_fail_in_our_own_words() -> None:
+def test_a_check_fails_in_our_own_words() -> None:
     with chat_server(fails(401)) as server, pytest.raises(BackendError) as raised:
-        openai(server).expand(QUESTION, count=2)
+        openai(server).check(QUESTION, [Claim(TALL, PASSAGES[0].text)])
     assert str(raised.value) == "The language model openai/m refused the key (401)."
     assert KEY not in "".join(traceback.format_exception(raised.value))
 

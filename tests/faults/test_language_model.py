@@ -173,8 +173,6 @@ def test_after_a_timeout_nobody_waits_for_the_model_again() -> None:
         with pytest.raises(BackendUnavailable, match="is not asked"):
             answerer.rewrite(QUESTION, [])
         with pytest.raises(BackendUnavailable, match="is not asked"):
-            answerer.expand(QUESTION, count=1)
-        with pytest.raises(BackendUnavailable, match="is not asked"):
             answerer.check(QUESTION, [Claim(TALL, PASSAGES[0].text)])
         assert len(server.calls) == 1
 

@@ -85,14 +85,6 @@ def test_further_models_are_a_list() -> None:
     assert split_names(read(PKB_EMBEDDING_MODELS="a, /b/c,").PKB_EMBEDDING_MODELS) == ["a", "/b/c"]
 
 
-@pytest.mark.parametrize("count", [-1, 5, 1.5, "some"], ids=str)
-def test_other_phrasings_are_none_to_four(count: object) -> None:
-    assert read().PKB_QUERY_EXPANSIONS == 0
-    assert read(PKB_QUERY_EXPANSIONS=4).PKB_QUERY_EXPANSIONS == 4
-    with pytest.raises(ValidationError, match="PKB_QUERY_EXPANSIONS"):
-        read(PKB_QUERY_EXPANSIONS=count)
-
-
 @pytest.mark.parametrize("name", sorted(Env.model_fields))
 def test_an_empty_value_is_unset(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.delenv(name, raising=False)
