@@ -206,7 +206,7 @@ class EncodeBatchView(APIView):
         job = _start_sync(values["directory_path"], values["index_name"], values, source=SOURCE)
         body = {
             "status": job.status,
-            "message": "The folder is taken in by a background job.",
+            "message": "A background job ingests the folder.",
             "index_name": values["index_name"],
             "job_id": job.pk,
         }

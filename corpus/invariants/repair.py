@@ -172,7 +172,7 @@ def rechunk_document(document_id: UUID) -> str:
         ).write()
         for collection_id, lexemes in words.items():
             drop_unused_words(lexemes, collection_id=collection_id)
-    return f"document {document_id} was cut anew"
+    return f"document {document_id} was chunked again"
 
 
 def _locked(document_id: UUID) -> Document:

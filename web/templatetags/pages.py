@@ -230,14 +230,14 @@ _ADVICE = (
         "OCR found no text",
         Advice("If there is some, scan it again: upright, sharp, 200 to 300 dpi."),
     ),
-    ("damaged", Advice("Open it where it was made, save it anew, and upload that.")),
-    ("well-formed", Advice("Open it where it was made, save it anew, and upload that.")),
+    ("damaged", Advice("Open it in the program that made it, save it again, and upload that.")),
+    ("well-formed", Advice("Open it in the program that made it, save it again, and upload that.")),
     ("NUL bytes", Advice("Give it the ending of what it really is.", names_formats=True)),
     ("holds no text", Advice("There is nothing in it to search; delete it here.")),
     ("The file is empty", Advice("There is nothing in it to search; delete it here.")),
     ("pixels", Advice("Save it smaller: 300 dpi are enough.")),
     ("are allowed", Advice("Cut it into smaller files.")),
-    ("reading it", Advice("Save it anew, or cut it into smaller files.")),
+    ("reading it", Advice("Save it again, or split it into smaller files.")),
     ("embed", Advice("Retry when the model answers again.")),
 )
 

@@ -32,7 +32,7 @@ def test_chunks_that_are_right_keep_their_ids_and_vectors(stored: None) -> None:
     Chunk.objects.filter(pk=wrong).update(text="Altered.")
     out, code = run_verify("--repair")
     assert (f"a chunk is not the span it names: {wrong}" in out, code) == (True, 0)
-    assert f"repaired: document {towers.pk} was cut anew" in out
+    assert f"repaired: document {towers.pk} was chunked again" in out
     after: list[Any] = list(towers.chunks.values_list("pk", "text", "embeddings"))
     assert [text for _, text, _ in after] == [text for _, text, _ in before]
     assert [row[0] for row in after if row not in before] == [after[1][0]]
