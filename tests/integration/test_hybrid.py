@@ -66,6 +66,6 @@ def test_a_passage_has_the_same_score_however_many_are_asked_for() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_as_many_come_back_as_were_asked_for(mode: str) -> None:
-    query = replace(FOREIGN, text=BREAD)
+    query = replace(FOREIGN, text=f"{BREAD} Are goods reimbursed? Who winds the lens?")
     assert len(find(query, mode=mode, limit=3)) == 3
     assert len(set(titles(find(query, mode=mode)))) == len(find(query, mode=mode))
