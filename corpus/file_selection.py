@@ -42,6 +42,10 @@ class Selection:
         """Return whether to read a folder."""
         return not _matches(folder, (*GENERATED_FOLDERS, *self.exclude))
 
+    def excludes(self, archive: PurePath, *, below: PurePath) -> bool:
+        """Return whether an archive below a folder is skipped with all its files."""
+        return archive != below and _matches(archive.relative_to(below), self.exclude)
+
     def takes(self, file: PurePath) -> bool:
         """Return whether a file is selected, if a loader reads it."""
         if _matches(file, self.exclude):

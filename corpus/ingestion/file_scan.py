@@ -5,7 +5,7 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -14,6 +14,7 @@ from time import time
 from corpus.errors import PkbError, TooLarge, UnreadableFile
 from corpus.file_selection import DEFAULT_SELECTION, Selection, file_kind
 from corpus.ingestion.converter import readable_extensions
+from corpus.ingestion.packed_files import NESTED, PackedFiles, is_packed
 from corpus.roots.safe_open import is_folder, open_file, open_folder
 from corpus.times import EARLIEST, LATEST
 
@@ -52,10 +53,13 @@ class FileContent:
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file, or a folder that could not be opened, with the error."""
+    """A file, or a folder or archive that could not be opened, with the error.
+
+    The path of a file in an archive begins with that of the archive.
+    """
 
     path: Path
-    error: OSError | None = None
+    error: PkbError | OSError | None = None
 
 
 def find_files(
@@ -64,36 +68,68 @@ def find_files(
     root: Path | None = None,
     selection: Selection = DEFAULT_SELECTION,
     skipped: Counter[str] | None = None,
+    max_packed_bytes: int = 0,
+    quiet_s: float = 0,
 ) -> Iterator[FoundFile]:
     """Yield the given files, and the files of the given folders that a loader reads.
 
-    Hidden files and folders and symbolic links inside of folders are skipped.
+    Hidden files and folders and symbolic links inside of folders are skipped. In place of an
+    archive or mailbox, its files are yielded.
 
     Args:
         paths: Absolute, without symbolic links.
         root: A folder above all paths; links are not followed below it.
         selection: Patterns of the files of a folder.
         skipped: Counter of other skipped files and folders, by kind.
+        max_packed_bytes: Size of the archives that are opened, and of each file in them.
+        quiet_s: Seconds since the last change before an archive is opened.
     """
     skipped = Counter() if skipped is None else skipped
     known = readable_extensions()
+
+    def take(file: Path, top: Path, start: Path) -> Iterator[FoundFile]:
+        """Yield a file of a folder or archive, or the files in it, as far as they are selected."""
+        if max_packed_bytes and is_packed(file.name) and not selection.excludes(file, below=top):
+            for member in _find_members(file, start, max_packed_bytes, quiet_s):
+                is_whole = member.error or member.path == file
+                yield from [member] if is_whole else take(member.path, top, start)
+            return
+        ending = os.path.splitext(file.name)[1].lower().lstrip(".")  # noqa: PTH122  (no path)
+        if ending in known and selection.takes(file.relative_to(top)):
+            yield FoundFile(file)
+        else:
+            skipped[file_kind(file)] += 1
+
     for top in paths:
         start = root or top
         if not is_folder(top, root=start):
-            # Reading it reports what it is, if it is not a file.
-            yield FoundFile(top)
+            if max_packed_bytes and is_packed(top.name):
+                yield from take(top, top, root or top.parent)
+            else:
+                # Reading it reports what it is, if it is not a file.
+                yield FoundFile(top)
             continue
         for folder, files in _walk(top, start, selection, skipped):
             if isinstance(files, OSError):
                 yield FoundFile(folder, files)
                 continue
             for name in files:
-                ending = os.path.splitext(name)[1].lower().lstrip(".")  # noqa: PTH122  (no path)
-                file = folder / name
-                if ending in known and selection.takes(file.relative_to(top)):
-                    yield FoundFile(file)
-                else:
-                    skipped[file_kind(file)] += 1
+                yield from take(folder / name, top, start)
+
+
+def _find_members(archive: Path, root: Path, max_bytes: int, quiet_s: float) -> Iterator[FoundFile]:
+    """Yield the files of an archive; itself if it is being written, or with the error."""
+    try:
+        members = _open_packed(archive, root=root, max_bytes=max_bytes, quiet_s=quiet_s)[1].members
+    except FileStillChanging:
+        yield FoundFile(archive)
+        return
+    except (PkbError, OSError) as error:
+        yield FoundFile(archive, error)
+        return
+    for member in members:
+        refusal = member.refusal or NESTED * is_packed(member.name)
+        yield FoundFile(archive / member.name, UnreadableFile(refusal) if refusal else None)
 
 
 def find_folders(
@@ -156,7 +192,7 @@ def _list_folder(folder: Path, root: Path) -> tuple[list[str], list[str]]:
 
 
 def read_file(path: Path, *, root: Path, max_bytes: int, quiet_s: float = 0) -> FileContent:
-    """Read a regular file.
+    """Read a regular file, or a file in an archive, which has the archive's time.
 
     Args:
         path: Absolute, below ``root``.
@@ -172,7 +208,16 @@ def read_file(path: Path, *, root: Path, max_bytes: int, quiet_s: float = 0) -> 
     """
     if reason := rejection_reason(path):
         raise UnreadableFile(reason)
-    descriptor = open_file(path, root=root)
+    try:
+        descriptor = open_file(path, root=root)
+    except NotADirectoryError:
+        archive = next((each for each in path.parents if is_packed(each.name)), None)
+        if archive is None or not (archive == root or archive.is_relative_to(root)):
+            raise
+        root = root if archive != root else root.parent
+        whole, packed = _open_packed(archive, root=root, max_bytes=max_bytes, quiet_s=quiet_s)
+        content = packed.read(path.relative_to(archive).as_posix())
+        return replace(whole, path=path, content=content)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -195,6 +240,24 @@ def read_file(path: Path, *, root: Path, max_bytes: int, quiet_s: float = 0) -> 
     # Clipped, because file systems may report any year.
     seconds = min(max(status.st_mtime, EARLIEST.timestamp()), LATEST.timestamp())
     return FileContent(path, content, datetime.fromtimestamp(seconds, tz=UTC))
+
+
+def _open_packed(
+    archive: Path, *, root: Path, max_bytes: int, quiet_s: float
+) -> tuple[FileContent, PackedFiles]:
+    """Read an archive; raises as ``read_file`` and ``PackedFiles``."""
+    file = read_file(archive, root=root, max_bytes=max_bytes, quiet_s=quiet_s)
+    # A sync asks for each file of an archive in turn.
+    key = (file.file_hash, archive.name, max_bytes)
+    packed = _last_opened.get(key)
+    if packed is None:
+        packed = PackedFiles(file.content, name=archive.name, max_bytes=max_bytes)
+        _last_opened.clear()
+        _last_opened[key] = packed
+    return file, packed
+
+
+_last_opened: dict[tuple[str, str, int], PackedFiles] = {}
 
 
 def rejection_reason(path: Path) -> str:

@@ -10,7 +10,13 @@ from typing import Any, ClassVar, Self
 from django.conf import settings
 from django.db import transaction
 
-from corpus.errors import BackendError, CollectionNotFound, NoRoomLeft, PkbError
+from corpus.errors import (
+    BackendError,
+    CollectionNotFound,
+    NoRoomLeft,
+    PkbError,
+    UnreadableFile,
+)
 from corpus.file_selection import Selection, count_kinds
 from corpus.ingestion.decisions import Action, Decision, KnownDocument
 from corpus.ingestion.document_writer import tags_by_rules
@@ -22,6 +28,7 @@ from corpus.ingestion.file_scan import (
     find_files,
     is_empty_folder,
     printable,
+    read_file,
     rejection_reason,
 )
 from corpus.ingestion.includes import read_with_includes
@@ -68,6 +75,7 @@ class SyncOptions:
         mounts: Mount points at the last sync; below those that are missing, documents stay.
         apply_routing: Rules choose the collection of new files that are meant for the default one.
             False for a folder: its files are looked up in the collection that mirrors it.
+        refused: Names of files of an uploaded archive that could not be read, and why.
     """
 
     paths: tuple[str, ...]
@@ -82,6 +90,7 @@ class SyncOptions:
     quiet_s: float = 0
     mounts: tuple[str, ...] = ()
     apply_routing: bool = False
+    refused: tuple[tuple[str, str], ...] = ()
 
     @property
     def selection(self) -> Selection:
@@ -138,7 +147,12 @@ class FolderMirror(Mirror):
         options = self._options
         skipped: Counter[str] = Counter()
         files = find_files(
-            options.named, root=options.allowed_root, selection=options.selection, skipped=skipped
+            options.named,
+            root=options.allowed_root,
+            selection=options.selection,
+            skipped=skipped,
+            max_packed_bytes=settings.PKB_MAX_FILE_BYTES,
+            quiet_s=options.quiet_s,
         )
         written_count = 0
         while batch := [self._inspect(each) for each in islice(files, options.batch_size)]:
@@ -158,6 +172,9 @@ class FolderMirror(Mirror):
                 )
                 for each in listed
             ]
+        refused = [Entry(name, "", UnreadableFile(reason)) for name, reason in options.refused]
+        if refused:
+            yield [ListedEntry(entry.uri, entry, None) for entry in refused]
         self.skipped = count_kinds(skipped)
         if written_count:
             self.skipped[BEING_WRITTEN] = written_count
@@ -193,7 +210,8 @@ class FolderMirror(Mirror):
             Document.objects.bulk_create([placeholder], ignore_conflicts=True)
         root = self._options.root_of(path)
         # The folder of an upload has a made-up name.
-        name = path.name if root == uploads_folder() else str(path.relative_to(root))
+        below = path.relative_to(root)
+        name = str(Path(*below.parts[1:]) if root == uploads_folder() else below)
         attributes = Attributes.of_file(
             file, source=self._label, tags=self._tags, settings_sha256=self._fingerprint
         )
@@ -340,11 +358,22 @@ class FolderMirror(Mirror):
 
 
 def find_mode(path: Path, *, root: Path) -> int | None:
-    """Return the mode of a file: None if it is missing, 0 if that cannot be read."""
+    """Return the mode of a file: None if it is missing, 0 if that cannot be read.
+
+    A file in an archive has the mode 0 if it is still there.
+    """
     try:
         return read_mode(path, root=root)
-    except GONE:
+    except FileNotFoundError:
         return None
+    except NotADirectoryError:
+        try:
+            read_file(path, root=root, max_bytes=settings.PKB_MAX_FILE_BYTES)
+        except GONE:
+            return None
+        except (PkbError, OSError):
+            return 0
+        return 0
     except OSError:
         return 0
 

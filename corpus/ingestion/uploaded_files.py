@@ -33,24 +33,26 @@ ORPHAN_AGE_S = 3_600
 DROPPED_AT_ONCE = 200
 _UNFIT = re.compile(r"[\x00-\x1f\x7f/\\]+")
 _PREFIX_CHARS = 8
-_IN_FOLDER = r"/[0-9a-f]{32}/[^/]+$"
+# The name of an upload's folder, below which a file of an archive has further folders.
+_IN_FOLDER = r"/uploads/([0-9a-f]{32})/."
 
 
 def save_upload(parts: Iterable[bytes], *, name: str) -> Path:
     """Save an uploaded file, readable only by the owner of the process.
 
-    Each file gets its own folder, so that files of the same name do not replace each other.
+    Each file gets its own folder, so that files of the same name do not replace each other. The
+    name of a file of an archive has folders.
     Its size is limited by admission before, and by ``read_file`` when a worker reads it.
 
     Raises:
         OSError: The disk is full; nothing is left of the file.
     """
-    path = (
-        uploads_folder() / f"{_folder_prefix()}{uuid.uuid4().hex[_PREFIX_CHARS:]}" / fit_name(name)
-    )
+    own_folder = uploads_folder() / f"{_folder_prefix()}{uuid.uuid4().hex[_PREFIX_CHARS:]}"
+    path = own_folder.joinpath(*map(fit_name, name.split("/")))
     uploads_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
     with ExitStack() as undo:
-        path.parent.mkdir(mode=0o700)
+        own_folder.mkdir(mode=0o700)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         undo.callback(delete_upload, path)
         path.touch(mode=0o600)
         with path.open("wb") as file:
@@ -58,7 +60,7 @@ def save_upload(parts: Iterable[bytes], *, name: str) -> Path:
                 file.write(part)
             file.flush()
             os.fsync(file.fileno())
-        for folder in (path.parent, uploads_folder()):
+        for folder in (path.parent, own_folder, uploads_folder()):
             sync_to_disk(folder)
         undo.pop_all()
     return path
@@ -68,8 +70,16 @@ def delete_upload(path: str | Path) -> None:
     """Delete an uploaded file; other files stay."""
     path = Path(path)
     # A path in a file of ``manage.py load`` may contain "..".
-    if path.parent.parent == uploads_folder() and ".." not in path.parts:
-        shutil.rmtree(path.parent, ignore_errors=True)
+    if path.is_relative_to(uploads_folder()) and ".." not in path.parts:
+        folder, *names = path.relative_to(uploads_folder()).parts
+        if names:
+            shutil.rmtree(uploads_folder() / folder, ignore_errors=True)
+
+
+def folder_of(path: str | Path) -> str:
+    """Return the name of the folder of an upload or a ``kept_file``; empty for other files."""
+    found = re.search(_IN_FOLDER, f"/uploads/{path}") or re.search(_IN_FOLDER, str(path))
+    return found[1] if found else ""
 
 
 def delete_uploads_on_commit(*paths: str | Path) -> None:
@@ -82,7 +92,7 @@ def delete_uploads_on_commit(*paths: str | Path) -> None:
         for path in uploads:
             transaction.on_commit(partial(delete_upload, path))
     elif uploads:
-        names = sorted({path.parent.name for path in uploads})
+        names = sorted({folder_of(path) for path in uploads})
         with acting_as(SYSTEM):
             DroppedFile.objects.bulk_create(
                 [DroppedFile(folder=name) for name in names], ignore_conflicts=True
@@ -170,7 +180,7 @@ def find_orphaned_uploads() -> Iterator[Path]:
         *synced.values_list("file_path", flat=True).iterator(),
         *(path for listed in jobs.iterator() for path in listed or []),
     ]
-    owned = {Path(path).parent.name for path in paths}
+    owned = set(map(folder_of, paths))
     yield from (folder for folder in folders if folder.name not in owned)
 
 

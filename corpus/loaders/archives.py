@@ -22,7 +22,7 @@ _ENCRYPTED = 0x1
 # "Strict" Office files differ in these names only.
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/(\w+)")
 # The compression methods that office programs use.
-_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 def check_zip(content: bytes, *, limits: LoaderLimits) -> None:
@@ -43,18 +43,28 @@ def check_zip(content: bytes, *, limits: LoaderLimits) -> None:
             f"The archive unpacks to {unpacked:,} bytes; {limits.max_unpacked_bytes:,} are allowed."
         )
     for entry in entries:
-        if entry.flag_bits & _ENCRYPTED:
+        if is_encrypted(entry):
             raise UnreadableFile("The file is encrypted.")
         name = repr(entry.filename)
-        if entry.compress_type not in _METHODS:
+        if entry.compress_type not in METHODS:
             raise UnreadableFile(f"The archive entry {name} is packed in an unusual way.")
         path = PurePosixPath(entry.filename.replace("\\", "/"))
         if path.is_absolute() or ".." in path.parts:
             raise UnreadableFile(f"The archive names a path outside itself: {name}.")
-        if entry.file_size > max(entry.compress_size * limits.max_ratio, _SMALL_ENTRY_BYTES):
+        if unpacks_too_much(entry, limits):
             raise UnreadableFile(
                 f"The archive entry {name} unpacks to more than {limits.max_ratio} times its size."
             )
+
+
+def is_encrypted(entry: zipfile.ZipInfo) -> bool:
+    """Return whether an entry needs a password."""
+    return bool(entry.flag_bits & _ENCRYPTED)
+
+
+def unpacks_too_much(entry: zipfile.ZipInfo, limits: LoaderLimits) -> bool:
+    """Return whether an entry unpacks to more than ``max_ratio`` times its size."""
+    return entry.file_size > max(entry.compress_size * limits.max_ratio, _SMALL_ENTRY_BYTES)
 
 
 def unpacked_bytes(content: bytes) -> int:

@@ -36,6 +36,7 @@ from corpus.loaders.formats.pdf import rendering
 from corpus.loaders.limits import LoaderLimits
 from corpus.loaders.read import read
 from corpus.loaders.syscall_filter import forbid_sockets_and_programs
+from corpus.loaders.unpack import list_members, read_members
 
 LENGTH_BYTES = 8
 DOCUMENT_FIELDS = ("title", "metadata", "tags", "chapter", "section", "scans")
@@ -208,6 +209,17 @@ def _result_lines(request: dict[str, Any], content: bytes, limits: LoaderLimits)
         return [base64.b64encode(pages.draw(content, **arguments)).decode()]
     if act == "find_on_page":
         return [pages.find(content, **arguments)._asdict()]
+    if act == "list_archive":
+        return [list_members(content, limits=limits)]
+    if act == "read_archive":
+        members = read_members(content, set(arguments["names"]), limits=limits)
+        return [
+            "",
+            *(
+                (name, None if part is None else base64.b64encode(part).decode(), reason)
+                for name, part, reason in members
+            ),
+        ]
     if act == "find_links":
         return [link_parser.read_links(content)]
     return [link_parser.read_sitemap(content)]

@@ -1,6 +1,7 @@
 """Show paths to clients relative to their root, without the root's location.
 
-A file of ``/srv/inbox`` is shown as ``inbox/notes/a.md``, an upload by its name. Of a file below no
+A file of ``/srv/inbox`` is shown as ``inbox/notes/a.md``, an upload by its name, and a file of an
+uploaded archive as ``archive.zip/notes/a.md``. Of a file below no
 root, which a command ingested, the name and the folder are shown.
 """
 
@@ -17,6 +18,7 @@ from django.db.models.functions import Concat, Substr
 
 _FILE_URI = "file:///"
 _UNNAMED = "root"
+_UPLOAD_FOLDER_CHARS = 32
 # The name of a file with its folder, in PostgreSQL.
 _NAME_IN_FOLDER = r"(?:[^/]+/)?[^/]*\Z"
 
@@ -83,7 +85,8 @@ def shown_column(column: str, *, of: str = "") -> Case:
             **{f"{name}__startswith": prefix},
             then=Concat(Value(f"{shown}/"), Substr(name, len(prefix) + 1))
             if shown
-            else Func(F(name), Value("/"), Value(-1), function="split_part"),
+            # Behind the made-up name of an upload's folder.
+            else Substr(name, len(prefix) + _UPLOAD_FOLDER_CHARS + 2),
         )
         for prefix, shown in _prefixes(column)
     ]
@@ -96,7 +99,8 @@ def _shorten(path: str, prefixes: Iterable[tuple[str, str]]) -> str:
         if path and f"{path.rstrip('/')}/" == prefix:
             return name
         if path.startswith(prefix):
-            return f"{name}/{path[len(prefix) :]}" if name else path.rpartition("/")[2]
+            below = path[len(prefix) :]
+            return f"{name}/{below}" if name else below.partition("/")[2]
     return "/".join(part for part in path.split("/")[-2:] if part)
 
 

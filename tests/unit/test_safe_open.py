@@ -141,7 +141,7 @@ def test_a_folder_too_deep_to_be_stored_is_named_and_left(tmp_path: Path) -> Non
         here = below
     os.close(here)
     (found,) = find_files([tmp_path])
-    assert found.error is not None
+    assert isinstance(found.error, OSError)
     assert found.error.strerror == "File name too long"
     assert MAX_FOLDER_BYTES < len(str(found.path)) <= 4_096
 

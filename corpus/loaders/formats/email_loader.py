@@ -40,8 +40,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
     """Read one message; ``attachments`` reads its files."""
     if content.startswith(b"From ") and _NEXT_MESSAGE.search(content):
         raise UnreadableFile(
-            "This is an mbox of several messages. Upload it as .mbox in the library, or add it as"
-            " a source."
+            "This is an mbox of several messages. Give it the ending .mbox, or add it as a source."
         )
     message = parse_message(content)
     subject = header_text(message, "Subject")

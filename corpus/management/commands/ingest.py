@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import CollectionNotFound, DuplicateDocument, PkbError
@@ -158,7 +159,12 @@ class Command(BaseCommand):
             skipped = mirror.skipped
         else:
             kinds: Counter[str] = Counter()
-            files = find_files(sync.named, selection=sync.selection, skipped=kinds)
+            files = find_files(
+                sync.named,
+                selection=sync.selection,
+                skipped=kinds,
+                max_packed_bytes=settings.PKB_MAX_FILE_BYTES,
+            )
             for path in (str(file.path) for file in files):
                 self.stdout.write(json.dumps({"path": path}) if as_json else path)
             skipped = count_kinds(kinds)
