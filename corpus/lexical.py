@@ -38,6 +38,8 @@ _EAST_ASIAN = (
 )
 # Thai, Lao, Myanmar, Khmer: letters with vowel and tone signs, a word is longer.
 _SOUTH_EAST_ASIAN = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+# Characters of scripts that put no spaces between words.
+SPACELESS = _EAST_ASIAN + _SOUTH_EAST_ASIAN
 _RUN = re.compile(f"([{_EAST_ASIAN}]+)|([{_SOUTH_EAST_ASIAN}]+)")
 
 

@@ -9,7 +9,7 @@ and nothing of tags such as ``<code>``.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal, NamedTuple
@@ -22,9 +22,9 @@ from django.utils import timezone
 from corpus.characters import normalize, widen_to_characters
 from corpus.errors import InvalidInput
 from corpus.filters import Filter
-from corpus.lexical import character_ngrams
+from corpus.lexical import SPACELESS
 from corpus.loaders.metadata import document_date
-from corpus.models import Collection, Document
+from corpus.models import Collection, Document, DocumentContent
 from corpus.postgres.snapshot import one_snapshot
 from corpus.roots.shown_paths import shown_path
 
@@ -39,8 +39,11 @@ MAX_PHRASE_CHARS = 200
 AROUND_CHARS = 80
 # Texts in memory at once: each has up to 20 million characters.
 TEXTS_AT_ONCE = 20
-# Characters that are written in several ways.
-_ALIKE = {character: kind for kind in ("'\u2019", "-\u2010\u2011") for character in kind}
+# Characters that are written in several ways, the last as Greek capitals are in lower case.
+_ALIKE = {each: kind for kind in ("'\u2019", "\u2010\u2011-", "\u03c3\u03c2") for each in kind}
+_IS_SPACELESS = re.compile(f"[{SPACELESS}]")
+# A letter, digit or underscore that joins the words beside it.
+_OF_WORD = rf"[^\W{SPACELESS}]"
 
 
 class Mention(NamedTuple):
@@ -63,6 +66,14 @@ class Mention(NamedTuple):
     @property
     def context_end(self) -> int:
         return self.context_start + len(self.context)
+
+    @property
+    def before(self) -> str:
+        return self.context[: self.start - self.context_start]
+
+    @property
+    def after(self) -> str:
+        return self.context[self.end - self.context_start :]
 
 
 @dataclass(slots=True)
@@ -98,25 +109,34 @@ class MentionCount:
 
 
 def compile_phrase(phrase: str) -> re.Pattern[str]:
-    """Return the pattern of a phrase, whose words are separated by single spaces."""
-    # Scripts without spaces do not separate words.
-    before = "" if character_ngrams(phrase[0]) else r"(?<!\w)"
-    behind = "" if character_ngrams(phrase[-1]) else r"(?!\w)"
-    return re.compile(before + "".join(map(_any_form, phrase)) + behind)
+    """Return the pattern of a phrase in lower case, whose words are separated by single spaces.
 
-
-def _any_form(character: str) -> str:
-    if character == " ":
-        return r"\s+"
-    forms = {character.lower(), character.upper(), *_ALIKE.get(character, character)}
-    single = sorted(form for form in forms if len(form) == 1)
-    return f"[{''.join(map(re.escape, single))}]" if len(single) > 1 else re.escape(character)
+    It begins with a literal, which Python finds faster than one behind an assertion.
+    """
+    first, *others = (
+        "".join(f"[{_ALIKE[each]}]" if each in _ALIKE else re.escape(each) for each in word)
+        for word in phrase.split(" ")
+    )
+    before = "" if _IS_SPACELESS.match(phrase[0]) else rf"(?<!{_OF_WORD}{first})"
+    behind = "" if _IS_SPACELESS.match(phrase[-1]) else rf"(?!{_OF_WORD})"
+    return re.compile(r"\s+".join([first + before, *others]) + behind)
 
 
 def find_mentions(pattern: re.Pattern[str], text: str) -> list[tuple[int, int]]:
     """Return the spans of a phrase in a text; none cuts a mark from its letter."""
-    spans = (match.span() for match in pattern.finditer(text))
+    lowered = _to_lower(text)
+    spans = [match.span() for match in pattern.finditer(lowered)]
+    if text.isascii():
+        return spans
     return [span for span in spans if widen_to_characters(text, *span) == span]
+
+
+def _to_lower(text: str) -> str:
+    """Return a text in lower case, of the same length."""
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(low if len(low := each.lower()) == 1 else each for each in text)
 
 
 @one_snapshot()
@@ -153,47 +173,33 @@ def count_mentions(
         asked = asked.filter(collection=collection)
     if filters:
         asked = asked.matching_filter(filters)
-    pattern = compile_phrase(phrase)
+    pattern = compile_phrase(_to_lower(phrase))
     stored = asked.stored()
-    counts = _count_each(pattern, _containing(phrase, stored), group_by)
-    listed = sorted(counts, key=_ORDERS[sort])
+    counts = _count_each(pattern, _containing(phrase, stored))
+    documents = _read_documents(counts, with_tags=group_by == "tag")
     groups: dict[str, GroupCount] = {}
-    for each in counts:
-        for name in each.groups:
+    for document in documents:
+        for name in _groups_of(document, group_by) if group_by else ():
             group = groups.setdefault(name, GroupCount(name))
             group.document_count += 1
-            group.mention_count += each.mention_count
-    total = sum(each.mention_count for each in counts)
+            group.mention_count += counts[document.pk]
+    documents.sort(key=lambda each: (each.name.lower(), each.pk))
+    if sort == "mentions":
+        documents.sort(key=lambda each: -counts[each.pk])
+    elif sort == "date":  # the newest first, those without a date last
+        documents.sort(key=_date_of, reverse=True)
+    total = sum(counts.values())
     end = None if limit is None else offset + limit
     return MentionCount(
         phrase=phrase,
-        document_count=len(counts),
+        document_count=len(documents),
         mention_count=total,
         searched_count=stored.count(),
         unread_count=asked.filter(content_sha256="").count(),
         groups=sorted(groups.values(), key=lambda each: (-each.document_count, each.name)),
-        results=_read_page(pattern, listed, slice(offset, end), unit),
-        result_count=total if unit == "mention" else len(counts),
+        results=_read_page(pattern, documents, counts, slice(offset, end), unit),
+        result_count=total if unit == "mention" else len(documents),
     )
-
-
-class _Counted(NamedTuple):
-    """A document with mentions, without its text."""
-
-    document: Document
-    mention_count: int
-    date: str
-    groups: Sequence[str]
-
-
-_ORDERS: Mapping[str, Any] = {
-    "mentions": lambda each: (-each.mention_count, each.document.name.lower(), each.document.pk),
-    "name": lambda each: (each.document.name.lower(), each.document.pk),
-    # The newest first, those without a date last.
-    "date": lambda each: (
-        [-ord(digit) for digit in each.date or "0"], each.document.name.lower(), each.document.pk
-    ),
-}  # fmt: skip
 
 
 def _containing(phrase: str, documents: Any) -> Any:
@@ -212,28 +218,40 @@ def _containing(phrase: str, documents: Any) -> Any:
     return documents.annotate(found_at=StrIndex(lowered, part)).filter(found_at__gt=0)
 
 
-def _count_each(pattern: re.Pattern[str], documents: Any, group_by: Group | None) -> list[_Counted]:
+def _count_each(pattern: re.Pattern[str], documents: Any) -> dict[UUID, int]:
+    """Return the number of mentions in each document that has any."""
+    rows = documents.order_by().values_list("pk", "content__text")
+    counts = {
+        key: len(find_mentions(pattern, text))
+        for key, text in rows.iterator(chunk_size=TEXTS_AT_ONCE)
+    }
+    return {key: count for key, count in counts.items() if count}
+
+
+def _read_documents(keys: Iterable[UUID], *, with_tags: bool) -> list[Document]:
+    """Return the documents with what is shown or grouped by."""
+    rows = Document.objects.filter(pk__in=list(keys)).only(
+        "title", "source_uri", "file_path", "source", "metadata", "user_created_at",
+        "content_sha256", "collection_id",
+    )  # fmt: skip
+    collections = Collection.objects.select_related("owner").in_bulk()
+    documents = list(rows.prefetch_related("tags") if with_tags else rows)
+    for document in documents:
+        document.collection = collections[document.collection_id]
+    return documents
+
+
+def _date_of(document: Document) -> str:
     today = timezone.now().date()
-    rows = documents.with_text().select_related("collection__owner").order_by()
-    if group_by == "tag":
-        rows = rows.prefetch_related("tags")
-    counted = []
-    for document in rows.iterator(chunk_size=TEXTS_AT_ONCE):
-        count = len(find_mentions(pattern, document.text))
-        if count:
-            date = document_date(document.metadata, document.user_created_at, today=today)
-            groups = _groups_of(document, date, group_by) if group_by else ()
-            document.text = ""
-            counted.append(_Counted(document, count, date, groups))
-    return counted
+    return document_date(document.metadata, document.user_created_at, today=today)
 
 
-def _groups_of(document: Document, date: str, group_by: Group) -> Sequence[str]:
+def _groups_of(document: Document, group_by: Group) -> Sequence[str]:
     match group_by:
         case "tag":
             return [tag.name for tag in document.tags.all()] or [""]
         case "month":
-            return [date[: len("2024-01")]]
+            return [_date_of(document)[: len("2024-01")]]
         case "sender":
             return [str(document.metadata.get("from", ""))]
         case "source":
@@ -245,31 +263,42 @@ def _groups_of(document: Document, date: str, group_by: Group) -> Sequence[str]:
 
 
 def _read_page(
-    pattern: re.Pattern[str], listed: Sequence[_Counted], page: slice, unit: Unit
+    pattern: re.Pattern[str],
+    documents: Sequence[Document],
+    counts: Mapping[UUID, int],
+    page: slice,
+    unit: Unit,
 ) -> list[Mention]:
     """Return the mentions of a page, with the texts around them."""
     places = (
-        (each, number)
-        for each in listed
-        for number in range(each.mention_count if unit == "mention" else 1)
+        (document, number)
+        for document in documents
+        for number in range(counts[document.pk] if unit == "mention" else 1)
     )
-    wanted: dict[UUID, list[tuple[_Counted, int]]] = {}
-    for each, number in islice(places, page.start, page.stop):
-        wanted.setdefault(each.document.pk, []).append((each, number))
-    texts = Document.objects.filter(pk__in=list(wanted)).with_text().order_by()
+    wanted: dict[Document, list[int]] = {}
+    for document, number in islice(places, page.start, page.stop):
+        wanted.setdefault(document, []).append(number)
+    texts = DocumentContent.objects.filter(document__in=wanted).values_list("document", "text")
     found: dict[UUID, list[Mention]] = {}
-    for document in texts.only("pk").iterator(chunk_size=TEXTS_AT_ONCE):
-        key, text = document.pk, document.text
+    by_key = {document.pk: document for document in wanted}
+    for key, text in texts.iterator(chunk_size=TEXTS_AT_ONCE):
         spans = find_mentions(pattern, text)
-        found[key] = [_mention_of(each, text, *spans[number]) for each, number in wanted[key]]
-    return [mention for key in wanted for mention in found[key]]
+        document = by_key[key]
+        found[key] = [
+            _mention_of(document, text, *spans[number], counts[key]) for number in wanted[document]
+        ]
+    return [mention for key in by_key for mention in found[key]]
 
 
-def _mention_of(counted: _Counted, text: str, start: int, end: int) -> Mention:
-    first = max(text.rfind("\n", 0, start) + 1, start - AROUND_CHARS)
-    last = text.find("\n", end)
-    last = min(len(text) if last < 0 else last, end + AROUND_CHARS)
-    return Mention(
-        counted.document, start, end, text[start:end], first, text[first:last],
-        counted.date, counted.mention_count,
-    )  # fmt: skip
+def _mention_of(document: Document, text: str, start: int, end: int, count: int) -> Mention:
+    line_start = text.rfind("\n", 0, start) + 1
+    line_end = text.find("\n", end) if "\n" in text[end : end + AROUND_CHARS] else len(text)
+    first, last = max(line_start, start - AROUND_CHARS), min(line_end, end + AROUND_CHARS)
+    if first > line_start:  # not within a word
+        first = text.find(" ", first, start) + 1 or start
+    if last < line_end:
+        last = max(text.rfind(" ", end, last), end)
+    # Marks of headings, lists and tables tell nothing.
+    first += len(text[first:start]) - len(text[first:start].lstrip(" \t#>|*-"))
+    around = text[first:last]
+    return Mention(document, start, end, text[start:end], first, around, _date_of(document), count)

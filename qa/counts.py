@@ -47,9 +47,9 @@ def _write(count: MentionCount) -> Answer:
 
 
 def _describe(count: MentionCount) -> str:
-    verb = "mentions" if count.searched_count == 1 else "mention"
+    verb = "mentions" if count.document_count == 1 else "mention"
     text = (
-        f"{count.document_count} of {_number(count.searched_count, 'document')} {verb}"
+        f"{count.document_count:,} of {_number(count.searched_count, 'document')} {verb}"
         f" “{count.phrase}”, {_number(count.mention_count, 'time')} in all. Only these whole words"
         " are counted, in upper or lower case."
     )
@@ -63,8 +63,10 @@ def _describe(count: MentionCount) -> str:
         )
     if len(count.groups) > LISTED_COUNT:
         text += f"\n- and {len(count.groups) - LISTED_COUNT} more"
-    is_cut = count.document_count > LISTED_COUNT
-    return text + f"\n\n{f'The {LISTED_COUNT} with the most mentions' if is_cut else 'They are'}:\n"
+    listed = "document"
+    if count.document_count > LISTED_COUNT:
+        listed = f"of the {LISTED_COUNT} documents with the most mentions"
+    return f"{text}\n\nFirst mention in each {listed}:\n"
 
 
 def _number(count: int, noun: str) -> str:

@@ -16,6 +16,7 @@ from corpus.models import Document
 from qa import models
 from qa.answer_record import AnswerRecord, Excerpt, QuoteRecord
 from qa.context import EXTRACTIVE
+from qa.intent import parse_count_query
 from qa.notices import NOTHING_NEAR, UNANSWERED, UNSURE
 from web.rendered_text import MARKDOWN, Mark, render, visible_text
 
@@ -131,6 +132,12 @@ class Turn:
             return f"{BROKE_OFF if self.is_written else STOOD_IN} ({self.answer.fallback})"
         is_model = self.answer.answerer not in {"", EXTRACTIVE}
         return NOTHING_PROVED if is_model and not self.is_answer else ""
+
+    @property
+    def counted(self) -> str:
+        """Return the phrase that the question asks to count; empty if it names none."""
+        asked = parse_count_query(self.answer.question)
+        return asked.text if asked else ""
 
     @property
     def passages(self) -> list[list[Source]]:

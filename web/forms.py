@@ -7,10 +7,13 @@ from django import forms
 from django.http import QueryDict
 
 from corpus.access.principal import Scope
+from corpus.api.count_views import MAX_ROWS
 from corpus.errors import InvalidInput
 from corpus.jobs.kinds.edit_job import MAX_DOCUMENTS, Act
 from corpus.lexical import ENGLISH, LANGUAGES
 from corpus.loaders.registry import FORMATS
+from corpus.mentions import GROUPS, MAX_PHRASE_CHARS, UNITS
+from corpus.mentions import SORTS as MENTION_SORTS
 from corpus.models import (
     DEFAULT_COLLECTION,
     MAX_QUALIFIED_NAME_CHARS,
@@ -93,6 +96,18 @@ class SearchForm(PageForm):
     threshold = forms.FloatField(min_value=0, max_value=1, required=False)
     rerank = forms.BooleanField(required=False)
     page = forms.IntegerField(min_value=1, max_value=5, required=False)
+
+
+class CountForm(PageForm):
+    q = forms.CharField(max_length=MAX_PHRASE_CHARS, required=False)
+    # Empty: all collections.
+    collection = forms.CharField(max_length=MAX_QUALIFIED_NAME_CHARS, required=False)
+    tag = Tags(required=False)
+    group_by = forms.ChoiceField(choices=[(name, name) for name in GROUPS], required=False)
+    unit = forms.ChoiceField(choices=[(name, name) for name in UNITS], required=False)
+    sort = forms.ChoiceField(choices=[(name, name) for name in MENTION_SORTS], required=False)
+    page = forms.IntegerField(min_value=1, max_value=MAX_ROWS, required=False)
+    csv = forms.BooleanField(required=False)
 
 
 # A minus before the column: the largest first.

@@ -54,7 +54,14 @@ class Kinds:
             "GET /documents?q=, a rare word": lambda: self._mentioning(20_000, 100_000),
             "GET /documents?q=, a frequent word": lambda: self._mentioning(100, 200),
             "GET /documents?q=, no such word": lambda: self._client.get("/documents?q=qqqq"),
+            "POST /count, a rare word": lambda: self._count(20_000, 100_000),
+            "POST /count, a frequent word": lambda: self._count(100, 200),
+            "POST /count, the most frequent word": lambda: self._count(0, 1),
         }
+
+    def _count(self, first: int, end: int) -> Any:
+        body = {"query": self._draw(1, first, end), "collection": NAME}
+        return self._client.post("/count", body, content_type="application/json")
 
     def _mentioning(self, first: int, end: int) -> Any:
         return self._client.get("/documents", {"q": self._draw(1, first, end)})

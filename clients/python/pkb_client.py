@@ -21,7 +21,7 @@ from typing import Any, Literal, Self
 
 import httpx
 
-__all__ = ["Answer", "Client", "Event", "Passage", "PkbError", "Quote", "Stored"]
+__all__ = ["Answer", "Client", "Count", "Event", "Passage", "PkbError", "Quote", "Stored"]
 
 TOO_MANY, UNAVAILABLE, CONFLICT = 429, 503, 409
 # The client gives up if the service asks for a longer wait.
@@ -139,6 +139,27 @@ class Passage(_FromJson):
     end_char: int
     heading_path: Sequence[str]
     metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Count(_FromJson):
+    """Documents that mention a phrase.
+
+    Attributes:
+        unread_count: Documents without a text, which were not counted.
+        groups: Each with ``name``, ``document_count`` and ``mention_count``.
+        results: One page of the documents or mentions, each with ``quote`` and its place.
+        total_results: Length of the whole list.
+    """
+
+    query: str
+    document_count: int
+    mention_count: int
+    searched_count: int
+    unread_count: int
+    groups: Sequence[Mapping[str, Any]]
+    results: Sequence[Mapping[str, Any]]
+    total_results: int
 
 
 @dataclass(frozen=True)
@@ -267,6 +288,14 @@ class Client:
         results = self._call("POST", "/search", json=body).json()["results"]
         return [Passage.of(each) for each in results]
 
+    def count(self, query: str, *, collection: str = "*", **choices: Any) -> Count:
+        """Count the documents that mention a word or phrase, exactly.
+
+        ``choices`` are fields of POST /count, such as ``group_by``, ``unit`` and ``offset``.
+        """
+        body = {"query": query, "collection": collection, **choices}
+        return Count.of(self._call("POST", "/count", json=body).json())
+
     def ingest_text(
         self, text: str, *, collection: str = "default", tags: Sequence[str] = (), **attributes: Any
     ) -> Stored:
@@ -342,7 +371,11 @@ class Client:
 def _may_repeat(request: httpx.Request, error: httpx.TransportError) -> bool:
     """Return whether a failed request can be sent again: a question would be stored twice."""
     was_not_sent = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
-    return was_not_sent or request.method == "GET" or request.url.path in {"/search", "/ingest"}
+    return (
+        was_not_sent
+        or request.method == "GET"
+        or request.url.path in {"/search", "/count", "/ingest"}
+    )
 
 
 def _wait_s(reply: httpx.Response, error: PkbError, attempt: int) -> float | None:

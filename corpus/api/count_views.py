@@ -14,8 +14,8 @@ from rest_framework.views import APIView
 
 from corpus.access.principal import Scope
 from corpus.api.fields import (
+    AskedNameField,
     FilterField,
-    QualifiedNameField,
     StrictCharField,
     StrictIntegerField,
     TagListField,
@@ -32,22 +32,15 @@ from corpus.mentions import (
     MentionCount,
     count_mentions,
 )
-from corpus.models import DEFAULT_COLLECTION, Collection
+from corpus.models import ALL_COLLECTIONS, DEFAULT_COLLECTION, Collection
 
 # Rows of a CSV file, which is made in memory: about 30 MB.
 MAX_ROWS = 100_000
-ALL = "*"
-
-
-class AnyCollectionField(QualifiedNameField):
-    """The name of an existing collection, or ``*`` for all."""
-
-    pattern = rf"{QualifiedNameField.pattern}|^\*\Z"
 
 
 class CountInput(serializers.Serializer[Any]):
     query = StrictCharField(max_length=MAX_PHRASE_CHARS, help_text="a word or phrase")
-    collection = AnyCollectionField(default=DEFAULT_COLLECTION, help_text="`*`: all")
+    collection = AskedNameField(default=DEFAULT_COLLECTION, help_text="`*`: all")
     tags = TagListField(default=tuple)
     filters = FilterField(default=None, allow_null=True)
     group_by = serializers.ChoiceField(GROUPS, default=None, allow_null=True)
@@ -103,7 +96,7 @@ class CountOutput(serializers.Serializer[Any]):
         summary="Count mentions",
         scope=Scope.READ,
         cost=Cost.SEARCH,
-        example={"query": "drift check", "collection": ALL, "group_by": "tag"},
+        example={"query": "drift check", "collection": ALL_COLLECTIONS, "group_by": "tag"},
     )
 )
 class CountView(APIView):
@@ -136,7 +129,7 @@ def read_count(*, collection: str, wants_all: bool, **fields: Any) -> MentionCou
     """
     if wants_all:
         fields |= {"offset": 0, "limit": MAX_ROWS}
-    asked = None if collection == ALL else Collection.objects.get_named(collection)
+    asked = None if collection == ALL_COLLECTIONS else Collection.objects.get_named(collection)
     count = count_mentions(fields.pop("query"), collection=asked, **fields)
     if wants_all and count.result_count > MAX_ROWS:
         raise InvalidInput(

@@ -95,7 +95,9 @@ STREAM_CONNECTIONS = 3
 MIN_LIGHT = 2
 
 
-_TOOLS = {"answer": Cost.ANSWER, "search": Cost.SEARCH, "ingest": Cost.ENCODE}
+_TOOLS = {
+    "answer": Cost.ANSWER, "search": Cost.SEARCH, "count": Cost.SEARCH, "ingest": Cost.ENCODE
+}  # fmt: skip
 
 
 def tool_call_cost(content: bytes) -> Cost:

@@ -270,7 +270,7 @@ def test_agents_need_a_key_and_get_the_tools_of_its_scopes(key: MakeKey) -> None
         listed = asyncio.run(build_server(scopes=principal.scopes).list_tools())
         return {tool.name for tool in listed}
 
-    reading = {"list_collections", "search", "fetch", "answer"}
+    reading = {"list_collections", "search", "count", "fetch", "answer"}
     assert (tools("read"), tools("ingest")) == (reading, {"ingest"})
     assert tools("read", "ingest", "admin") == {*reading, "ingest"}
     with pytest.raises(NotAllowed):

@@ -42,6 +42,8 @@ pytestmark = pytest.mark.slow
 
 Use = Callable[[Client], Awaitable[Any]]
 
+READING = {"list_collections", "search", "count", "fetch", "answer"}
+
 
 def using(server: Any, use: Use) -> Any:
     async def run() -> Any:
@@ -69,7 +71,7 @@ def read(result: CallToolResult) -> Any:
 def test_tools_are_described(service: str) -> None:
     listed = using(f"{service}/mcp", lambda client: client.list_tools())
     tools = {tool.name: tool for tool in listed.tools}
-    assert set(tools) == {"list_collections", "search", "fetch", "answer", "ingest"}
+    assert set(tools) == READING | {"ingest"}
     assert tools["search"].input_schema["required"] == ["query"]
     assert tools["fetch"].input_schema["required"] == ["id"]
     assert all(tool.description and tool.output_schema for tool in tools.values())
@@ -92,6 +94,14 @@ def test_what_is_found_can_be_fetched(service: str) -> None:
     document = read(call(server, "fetch", id=passage["metadata"]["document_id"]))
     assert document["text"] == LIGHTHOUSE
     assert document["url"] == f"{PAGES}/ui/documents/{document['id']}" == best["url"]
+
+
+def test_mentions_are_counted(service: str) -> None:
+    found = read(call(f"{service}/mcp", "count", phrase="OIL AND is", group_by="collection"))
+    assert (found["document_count"], found["mention_count"]) == (1, 1)
+    (first,) = found["results"]
+    assert LIGHTHOUSE[first["start_char"] : first["end_char"]] == first["quote"] == "oil and is"
+    assert found["groups"] == [{"name": "default", "document_count": 1, "mention_count": 1}]
 
 
 def test_what_is_taken_in_is_answered(service: str) -> None:
@@ -263,7 +273,7 @@ def test_the_collections_are_listed(collection: Collection) -> None:
 def test_read_only_has_no_way_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "PKB_MCP_READ_ONLY", True)
     listed = using(build_server(), lambda client: client.list_tools())
-    assert {tool.name for tool in listed.tools} == {"list_collections", "search", "fetch", "answer"}
+    assert {tool.name for tool in listed.tools} == READING
 
 
 def command(database: str, **env: str) -> StdioServerParameters:
@@ -290,7 +300,7 @@ def test_the_same_tools_speak_over_stdio(service: str, service_database: str) ->
     # Of another secret key, the server beside it is not its own.
     alone = command(service_database, PKB_MCP_READ_ONLY="true", PKB_SECRET_KEY="another" * 10)
     listed, found = using(alone, list_and_search)
-    assert {tool.name for tool in listed.tools} == {"list_collections", "search", "fetch", "answer"}
+    assert {tool.name for tool in listed.tools} == READING
     assert read(found)["results"][0]["title"] == "Coast"
 
 
@@ -309,13 +319,7 @@ def test_over_stdio_the_running_server_does_the_work(
         return *(await list_and_search(client)), told, refused, unread
 
     listed, found, told, refused, unread = using(beside, use)
-    assert {tool.name for tool in listed.tools} == {
-        "list_collections",
-        "search",
-        "fetch",
-        "answer",
-        "ingest",
-    }
+    assert {tool.name for tool in listed.tools} == READING | {"ingest"}
     best = read(found)["results"][0]
     assert (best["title"], best["url"].startswith(f"{PAGES}/ui/documents/")) == ("Coast", True)
     assert "Orsolya Quill" in read(told)["answer"]

@@ -35,6 +35,15 @@ def test_an_answer_has_citations_that_can_be_proved(kb: Client) -> None:
     assert not kb.is_current(quote)
 
 
+def test_mentions_are_counted(kb: Client) -> None:
+    kb.ingest_text(LIGHTHOUSE, title="Bavoke", tags=["coast"])
+    kb.ingest_text(BAKERY, title="Lindow")
+    found = kb.count("a", unit="mention", group_by="tag", limit=1)
+    assert (found.document_count, found.mention_count, found.searched_count) == (1, 2, 2)
+    assert found.groups[0]["name"] == "coast"
+    assert [each["quote"] for each in found.results] == ["A"]
+
+
 def test_without_an_answer_it_says_so(kb: Client) -> None:
     answer = kb.ask(LIGHTHOUSE_QUESTION)
     assert (answer.kind, answer.text, answer.citations) == ("abstained", "", ())

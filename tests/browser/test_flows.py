@@ -195,6 +195,19 @@ def test_search_marks_terms_and_filters(page: Page) -> None:
     expect(first).to_contain_text("reranker")
 
 
+def test_mentions_are_counted_grouped_and_opened(page: Page) -> None:
+    page.goto("/ui/search?q=rye+bread")
+    page.get_by_role("link", name="Count these words").click()
+    expect(page.locator(".count")).to_contain_text("mentions “rye bread”, 1 time in all")
+    page.get_by_label("Group by").select_option("collection")
+    expect(page.locator(".metrics")).to_contain_text("default")
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="Download the groups").click()
+    assert saved.value.path().read_text().startswith("group,document_count,mention_count")
+    page.locator(".result a").first.click()
+    expect(page.locator("mark").first).to_have_text("rye bread")
+
+
 def test_files_are_taken_in_with_their_state_shown(page: Page, tmp_path: Path) -> None:
     good, bad = tmp_path / "tide table.md", tmp_path / "broken.pdf"
     good.write_text("# Tides\n\nHigh water at Bavoke comes at a quarter past nine on Tuesdays.")

@@ -13,12 +13,13 @@ from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import ValidationError
 
 from corpus.access.principal import ALL_SCOPES, Scope
-from qa.api.mcp.tools import answer, fetch, ingest, list_collections, search
+from qa.api.mcp.tools import answer, count, fetch, ingest, list_collections, search
 
 INSTRUCTIONS = (
     "A knowledge base that answers only from its own documents. `answer` gives a proved answer "
     "with verbatim quotes, or the closest passages where it is not sure, or abstains. `search` "
-    "finds passages; `fetch` reads one by its id, or the whole document by its document_id."
+    "finds passages; `fetch` reads one by its id, or the whole document by its document_id. "
+    "`count` counts all documents that mention a phrase, which a search cannot."
 )
 
 Connect = Callable[[], httpx2.Client | None]
@@ -38,7 +39,7 @@ def build_server(
     """
     server: MCPServer[Any] = MCPServer("pkb", instructions=INSTRUCTIONS, version=settings.VERSION)
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    for tool in (list_collections, search, fetch, answer) if Scope.READ in scopes else ():
+    for tool in (list_collections, search, count, fetch, answer) if Scope.READ in scopes else ():
         server.add_tool(forwarding(tool, connect=connect), annotations=reads)
     if Scope.INGEST in scopes and not settings.PKB_MCP_READ_ONLY:
         adds = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False)

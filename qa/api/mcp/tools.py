@@ -1,4 +1,4 @@
-"""The tools of MCP: list_collections, search, fetch, answer and ingest."""
+"""The tools of MCP: list_collections, search, count, fetch, answer and ingest."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -15,6 +15,7 @@ from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from accounts.audit import record_action
+from corpus.api.count_views import CountOutput, read_count
 from corpus.api.ingest_views import IngestResponse
 from corpus.api.outages import translate_error
 from corpus.catalogue import get_or_create_collection
@@ -22,7 +23,15 @@ from corpus.characters import is_storable
 from corpus.errors import CollectionNotFound, DocumentNotFound, PkbError
 from corpus.ingestion.ingest import ingest_submission
 from corpus.ingestion.submission import Attributes, Submission
-from corpus.models import DEFAULT_COLLECTION, MAX_QUALIFIED_NAME_CHARS, Chunk, Collection, Document
+from corpus.mentions import MAX_PHRASE_CHARS, Group
+from corpus.models import (
+    ALL_COLLECTIONS,
+    DEFAULT_COLLECTION,
+    MAX_QUALIFIED_NAME_CHARS,
+    Chunk,
+    Collection,
+    Document,
+)
 from corpus.roots.shown_paths import shown_uri
 from corpus.tags import normalize_tags
 from qa.answer_question import answer_question
@@ -154,6 +163,24 @@ def search(query: Words, collection: AskedCollections = DEFAULT_COLLECTION) -> R
             for passage in matches.results
         ]
     }
+
+
+@as_tool
+def count(
+    phrase: Annotated[Storable, Field(min_length=1, max_length=MAX_PHRASE_CHARS)],
+    collection: CollectionArgument = ALL_COLLECTIONS,
+    group_by: Group | None = None,
+    offset: Annotated[int, Field(ge=0)] = 0,
+) -> dict[str, Any]:
+    """Count exactly how many documents mention a phrase, and how often; `*` is all collections.
+
+    Whole words in any case are counted, no other forms of them. `results` are the documents, each
+    with its first mention, the most mentions first; `offset` continues the list.
+    """
+    found = read_count(
+        query=phrase, collection=collection, group_by=group_by, offset=offset, wants_all=False
+    )
+    return dict(CountOutput(found).data)
 
 
 @as_tool
