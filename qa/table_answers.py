@@ -6,9 +6,10 @@ unexplained, nothing is calculated: a wrong figure is worse than none.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 from qa.types import Answer, Citation, Passage
@@ -28,21 +29,23 @@ class Cell(NamedTuple):
     text: str
     start: int
     end: int
+    passage: Passage
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table in a passage.
+    """A table.
 
     Attributes:
         names: Of its columns; the first is that of the labels of its rows.
         caption: The short line before it, with title and headings.
+        around: The text of the passage that has it.
     """
 
-    passage: Passage
     names: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     caption: str
+    around: str
 
 
 class Value(NamedTuple):
@@ -78,7 +81,6 @@ class Calculation:
         currency: Sign in front of the number, or empty.
     """
 
-    passage: Passage
     number: Decimal
     formula: str
     operands: tuple[Operand, ...]
@@ -163,8 +165,12 @@ def calculate(question: str, passages: Sequence[Passage]) -> Calculation | None:
     return found[0] if len({(each.number, each.unit) for each in found}) == 1 else None
 
 
-def read_tables(passages: Sequence[Passage]) -> Iterator[Table]:
-    """Yield the tables of passages: Markdown tables, and rows of sheets."""
+def read_tables(passages: Sequence[Passage]) -> list[Table]:
+    """Return the tables of passages: Markdown tables, and rows of sheets.
+
+    The pieces of a long table, which repeat its header, are one if they follow each other.
+    """
+    pieces: dict[tuple[str, int], tuple[str, int, Table]] = {}
     for passage in passages:
         text, lines = passage.text, list(_ROW.finditer(passage.text))
         for at, (line, below) in enumerate(pairwise(lines)):
@@ -174,25 +180,51 @@ def read_tables(passages: Sequence[Passage]) -> Iterator[Table]:
             for row in lines[at + 2 :]:
                 if text[end : row.start()] != "\n":
                     break
-                rows.append(_cells(text, row))
+                rows.append(_cells(passage, row))
                 end = row.end()
-            names = [cell.text for cell in _cells(text, line)]
-            # Further lines of the header hold texts or years.
-            while len(rows) > 1 and _names_columns(rows[0]):
-                added = rows.pop(0)
-                names = [f"{name} {c.text}".strip() for name, c in zip(names, added, strict=False)]
             before = text[: line.start()].rstrip().rpartition("\n")[2]
             caption = before if len(before) <= _CAPTION_CHARS else ""
-            yield Table(passage, tuple(names), tuple(rows), f"{passage.breadcrumb} {caption}")
-        for record in _RECORD.finditer(text):
-            pairs = list(_PAIR.finditer(text, record.start(), record.end()))
-            cells = tuple(Cell(pair[2], *pair.span(2)) for pair in pairs)
-            yield Table(passage, tuple(pair[1] for pair in pairs), (cells,), passage.breadcrumb)
+            names = tuple(cell.text for cell in _cells(passage, line))
+            table = Table(names, tuple(rows), f"{passage.breadcrumb} {caption}", text)
+            place = passage.document_id, passage.start_char + line.start()
+            pieces[place] = line[0], passage.start_char + end, table
+    joined: list[tuple[tuple[str, int], str, Table]] = []
+    for (document, start), (header, end, piece) in sorted(pieces.items(), key=itemgetter(0)):
+        whole = piece
+        if joined and joined[-1][1] == header and _follows(joined[-1][0], (document, start)):
+            _, _, first = joined.pop()
+            whole = replace(first, rows=first.rows + piece.rows)
+        joined.append(((document, end), header, whole))
+    return [*(_with_names(table) for _, _, table in joined), *_records(passages)]
 
 
-def _cells(text: str, line: re.Match[str]) -> tuple[Cell, ...]:
-    found = _CELL.finditer(text, line.start(), line.end())
-    return tuple(Cell(each[1], *each.span(1)) for each in found)
+def _follows(end: tuple[str, int], start: tuple[str, int]) -> bool:
+    """Return whether only an empty line is between two places in a document."""
+    return end[0] == start[0] and 0 <= start[1] - end[1] <= len("\n\n")
+
+
+def _with_names(table: Table) -> Table:
+    """Return a table whose columns are named by all lines of its header: of texts, or years."""
+    names, rows = list(table.names), list(table.rows)
+    while len(rows) > 1 and _names_columns(rows[0]):
+        added = rows.pop(0)
+        names = [f"{name} {c.text}".strip() for name, c in zip(names, added, strict=False)]
+    return replace(table, names=tuple(names), rows=tuple(rows))
+
+
+def _records(passages: Sequence[Passage]) -> Iterator[Table]:
+    """Yield the rows of sheets, each as a table."""
+    for passage in passages:
+        for record in _RECORD.finditer(passage.text):
+            pairs = list(_PAIR.finditer(passage.text, record.start(), record.end()))
+            cells = tuple(Cell(pair[2], *pair.span(2), passage) for pair in pairs)
+            names = tuple(pair[1] for pair in pairs)
+            yield Table(names, (cells,), passage.breadcrumb, passage.text)
+
+
+def _cells(passage: Passage, line: re.Match[str]) -> tuple[Cell, ...]:
+    found = _CELL.finditer(passage.text, line.start(), line.end())
+    return tuple(Cell(each[1], *each.span(1), passage) for each in found)
 
 
 def _names_columns(row: Sequence[Cell]) -> bool:
@@ -238,18 +270,18 @@ def _calculate_in(table: Table, operation: str, question: str) -> Calculation | 
     known = _COMMON_WORDS.union(*map(_words, explained))
     operands: list[Operand] = []
     for row, column in ((row, column) for row in rows for column in columns):
-        cell = table.rows[row][column + 1] if column + 1 < len(table.rows[row]) else Cell("", 0, 0)
-        value = read_value(cell.text)
-        if value is None:
+        cell = next(iter(table.rows[row][column + 1 :]), None)
+        value = read_value(cell.text) if cell else None
+        if cell is None or value is None:
             return None
         operands.append(Operand(value, cell, labels[row], names[column]))
     units = {each.value.is_percent for each in operands}
     if len(operands) < _MIN_OPERANDS or len(units) > 1 or not known.issuperset(asked):
         return None
     beside = " ".join([*table.names, *(row[0].text for row in table.rows[:2] if row)])
-    texts = (beside, table.caption, table.passage.text)
+    texts = (beside, table.caption, table.around)
     scale = next(filter(None, map(_scale_of, texts)), "")
-    return _result(operation, operands, question, table.passage, "%" if True in units else scale)
+    return _result(operation, operands, question, "%" if True in units else scale)
 
 
 def _named(names: Sequence[str], asked: Sequence[str]) -> list[int]:
@@ -292,7 +324,7 @@ def _scale_of(text: str) -> str:
 
 
 def _result(
-    operation: str, operands: Sequence[Operand], question: str, passage: Passage, unit: str
+    operation: str, operands: Sequence[Operand], question: str, unit: str
 ) -> Calculation | None:
     numbers = [each.value.number for each in operands]
     currency = next((each.value.currency for each in operands if each.value.currency), "")
@@ -303,7 +335,7 @@ def _result(
         formula, total = " + ".join(["{}"] * len(numbers)), sum(numbers, Decimal(0))
         if operation == "average":
             formula, total = f"({formula}) / {len(numbers)}", total / len(numbers)
-        return Calculation(passage, total, formula, tuple(operands), unit, currency)
+        return Calculation(total, formula, tuple(operands), unit, currency)
     if len(operands) > _MIN_OPERANDS:
         return None
     first, second = operands
@@ -322,9 +354,9 @@ def _result(
         percent = (first.value.number if is_share else change) / second.value.number * 100
         formula = "{} / {}" if is_share else "({} \u2212 {}) / {}"
         used = (first, second) if is_share else (first, second, second)
-        return Calculation(passage, percent, formula, used, "%")
+        return Calculation(percent, formula, used, "%")
     unit = "percentage points" if unit == "%" else unit
-    return Calculation(passage, change, "{} \u2212 {}", (first, second), unit, currency)
+    return Calculation(change, "{} \u2212 {}", (first, second), unit, currency)
 
 
 def write_answer(made: Calculation) -> Answer:
@@ -337,12 +369,14 @@ def write_answer(made: Calculation) -> Answer:
     formula = made.formula.format(*(each.cell.text for each in made.operands))
     text = f"{result} = {formula}\n"
     citations = []
-    for each in dict.fromkeys(made.operands):
+    unique = {(each.cell.passage.chunk_id, each.cell.start): each for each in made.operands}
+    for each in unique.values():
         text += "\n- " + ", ".join(filter(None, (each.row, each.column))) + ": "
-        start = made.passage.start_char + each.cell.start
+        passage = each.cell.passage
+        start = passage.start_char + each.cell.start
         citations.append(
             Citation(
-                passage=made.passage,
+                passage=passage,
                 quote=each.cell.text,
                 start_char=start,
                 end_char=start + len(each.cell.text),

@@ -1,5 +1,6 @@
 """Calculations with cells of tables: the formula, each operand, and silence in doubt."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -125,11 +126,26 @@ def test_rows_of_a_sheet_are_tables() -> None:
     assert shown("What is the change in South from 2018 to 2019?", text) == "−2 = 5 − 7"
 
 
+def test_pieces_of_a_long_table_are_one_also_across_passages() -> None:
+    head = "| Item | 2019 |\n| --- | --- |\n"
+    pieces = [f"{head}| Boats | 30 |", f"{head}| Oars | 5 |"]
+    question = "What is the difference between boats and oars in 2019?"
+    assert shown(question, "\n\n".join(pieces)) == "25 = 30 − 5"
+    first, second = passage(pieces[0]), passage(pieces[1], start=102 + len(pieces[0]))
+    made = calculate(question, [second, first])
+    assert made is not None
+    assert [each.passage for each in write_answer(made).citations] == [first, second]
+    assert calculate(question, [passage(pieces[1], start=900), first]) is None
+    other = f"{head.replace('Item', 'Hire')}| Oars | 5 |"
+    assert shown(question, f"{pieces[0]}\n\n{other}") == ""
+
+
 def test_tables_that_disagree_leave_the_question_open() -> None:
     question = "What is the change in other between 2018 and 2019?"
-    other = TABLE.replace("44.1", "45.1")
-    assert calculate(question, [passage(TABLE), passage(TABLE)]) is not None
-    assert calculate(question, [passage(TABLE), passage(other)]) is None
+    copy = replace(passage(TABLE), document_id="other")
+    changed = replace(passage(TABLE.replace("44.1", "45.1")), document_id="other")
+    assert calculate(question, [passage(TABLE), copy]) is not None
+    assert calculate(question, [passage(TABLE), changed]) is None
 
 
 def test_a_unit_is_taken_from_the_text_if_it_names_one() -> None:
