@@ -159,7 +159,7 @@ def read(state: QAState, runtime: Runtime[QAContext]) -> Update:
     passages = read_passages(
         query.text, state["passages"], reader=context.reader, headings=headings
     )
-    return {"passages": context.verifier.prefer_newest(query.text, passages)}
+    return {"passages": context.verifier.compare_statements(query.text, passages)}
 
 
 def answer(state: QAState, runtime: Runtime[QAContext]) -> Update:

@@ -94,6 +94,7 @@ class Passage:
         document_date: Day, month or year of its document, as ISO 8601, or empty.
         file_words: Words of its file's path that its title lacks.
         collection_id: Of its document; None for a text sent with the question.
+        disagrees_with: Ids of the chunks of other documents that state another value.
         is_newest: It replaced the likeliest passage, as the newest of those that disagree.
     """
 
@@ -117,6 +118,7 @@ class Passage:
     metadata: dict[str, Any] = field(default_factory=dict)
     file_words: str = ""
     collection_id: int | None = None
+    disagrees_with: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from corpus.sentences import sentence_spans
 from qa.grounding.confidence import Calibration, gather_evidence, likeliest_first
-from qa.grounding.disagreement import find_disagreement, prefer_newest
+from qa.grounding.disagreement import find_disagreement, mark_disagreeing, prefer_newest
 from qa.segments import sentences_around
 from qa.types import (
     Answer,
@@ -190,13 +190,7 @@ class CitationVerifier:
             tuple(text.citations),
             short=None if wants_list else _find_short(text.text, text.citations),
             closest=self._find_closest(passages, leave_out=cited),
-            disagreement=find_disagreement(
-                question,
-                text.citations,
-                passages,
-                self._estimate(first),
-                answer_from=self.answer_from,
-            ),
+            disagreement=find_disagreement(text.citations, passages, self._estimate(first)),
         )
 
     def abstain(
@@ -238,14 +232,15 @@ class CitationVerifier:
         evidence = Evidence(max(scores, default=float("-inf")), behind=0.0, ahead=0.0)
         return self.draft_calibration.estimate(evidence) if scores else 0.0
 
-    def prefer_newest(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
-        """Move the newest of disagreeing passages to the front if dates are known."""
-        return prefer_newest(
+    def compare_statements(self, question: str, passages: Sequence[Passage]) -> list[Passage]:
+        """Mark the passages that disagree; move the newest to the front if dates are known."""
+        marked = mark_disagreeing(
             question,
             passages,
             estimate=self.calibration.estimate,
             answer_from=self.answer_from,
         )
+        return prefer_newest(marked)
 
     def _find_closest(
         self,

@@ -89,14 +89,15 @@ def gather_evidence(passages: Sequence[Passage]) -> dict[str, Evidence]:
 def _lead(passage: Passage, reading: Reading, others: Sequence[tuple[Passage, Reading]]) -> float:
     """Return ``Evidence.ahead``.
 
-    Passages that mark the same words, and older ones that the passage replaced, are no rivals.
+    Passages that mark the same words are no rivals, nor are those that the passage disagrees with:
+    both are shown.
     """
     words = _marked_words(passage, reading)
     rivals = [
         answer_logit(*other)
         for other in others
         if _marked_words(*other) != words
-        if not (passage.is_newest and other[0].document_date < passage.document_date)
+        if other[0].chunk_id not in passage.disagrees_with
     ]
     lead = answer_logit(passage, reading) - max(rivals) if rivals else ALONE_AHEAD
     return min(lead, MAX_AHEAD)

@@ -3,7 +3,8 @@
 A false alarm is worse than a miss. Two sentences disagree only if they are about the same matter,
 almost word for word, and the words that the reader marked are of one kind and differ: numbers and
 dates, names, or opposite directions. Another name or number beside the marked words shows that they
-are about something else.
+are about something else. Where both state a date or quantity of one kind, though, and both
+are sure to answer, the question itself vouches for the matter: only its subject is compared.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from difflib import SequenceMatcher
 from functools import cached_property
+from itertools import combinations
 
-from qa.grounding.confidence import gather_evidence, likeliest_first
+from qa.grounding.confidence import MAX_AHEAD, gather_evidence, likeliest_first
 from qa.grounding.support.numbers import Number, read_numbers
 from qa.grounding.support.polarity import is_condition, points_the_other_way
 from qa.grounding.support.words import MONTHS, Word, read_words, stem
@@ -37,6 +39,11 @@ _ASKING = frozenset(map(stem, "much many long often old high far late name versi
 MAX_NAME_WORDS = 6
 # From here on, and with a fraction, a number may be another one rounded.
 ROUNDED_FROM = 10_000
+# Share of the names in the question that two passages must both have, for values of one kind to be
+# those of one thing.
+MOST_NAMES = 0.5
+# A number without a unit that may be a year.
+YEARS = range(1000, 2101)
 # How often and how long, where no number says it: "once a week".
 PERIODS = frozenset(
     map(stem, "minute hour day week month quarter year hourly daily weekly monthly yearly".split())
@@ -75,27 +82,74 @@ class MarkedSentences:
         return ClosePassage(self.passage, offset + self.start, offset + self.end, chance)
 
 
-def find_disagreement(
+def mark_disagreeing(
     question: str,
-    citations: Sequence[Citation],
     passages: Sequence[Passage],
-    chances: Mapping[str, float],
     *,
+    estimate: Callable[[Evidence], float],
     answer_from: float,
+) -> list[Passage]:
+    """Return the passages in their order, each with the chunks of those that disagree with it.
+
+    Both must be sure enough to answer, if they ranked first and were no rivals.
+
+    Args:
+        passages: With their readings.
+        estimate: Returns the probability that a passage answers.
+        answer_from: Lowest probability of an answer.
+    """
+    # Most are unsure however far ahead they would be: to compare all takes milliseconds.
+    statements = [
+        found
+        for passage in passages
+        if (found := read_statement(passage))
+        and estimate(Evidence(found.reading.score, 0.0, MAX_AHEAD)) >= answer_from
+    ]
+    pairs = [
+        (one.passage.chunk_id, other.passage.chunk_id)
+        for one, other in combinations(statements, 2)
+        if disagree(question, one, other)
+    ]
+    if not pairs:
+        return list(passages)
+    evidence = gather_evidence(_mark(passages, pairs))
+    sure = {
+        chunk
+        for chunk, each in evidence.items()
+        if estimate(replace(each, behind=0.0)) >= answer_from
+    }
+    return _mark(passages, [pair for pair in pairs if sure.issuperset(pair)])
+
+
+def _mark(passages: Sequence[Passage], pairs: Iterable[tuple[str, str]]) -> list[Passage]:
+    others: dict[str, list[str]] = {passage.chunk_id: [] for passage in passages}
+    for one, other in pairs:
+        others[one].append(other)
+        others[other].append(one)
+    return [replace(each, disagrees_with=tuple(others[each.chunk_id])) for each in passages]
+
+
+def find_disagreement(
+    citations: Sequence[Citation], passages: Sequence[Passage], chances: Mapping[str, float]
 ) -> tuple[ClosePassage, ...]:
     """Return the passages of other documents that state another value, newest first.
 
     Passages with the same date keep their order, and those without a date come last.
 
     Args:
-        chances: By chunk id, the probability that the passage answers, as if it ranked first.
-        answer_from: Passages with a lower probability are ignored.
+        passages: As ``mark_disagreeing`` returns them.
+        chances: By chunk id, the probability that the passage answers.
     """
-    quoted = [sentences for citation in citations if (sentences := _read_quoted(citation))]
-    cited = {citation.passage.chunk_id for citation in citations}
-    others = [passage for passage in passages if passage.chunk_id not in cited]
+    disagreeing = {
+        chunk
+        for citation in citations
+        if _quotes_the_marked(citation)
+        for chunk in citation.passage.disagrees_with
+    } - {citation.passage.chunk_id for citation in citations}
     return newest_first(
-        find_disagreeing(question, quoted, others, chances, answer_from=answer_from)
+        sentences.show(chances[passage.chunk_id])
+        for passage in passages
+        if passage.chunk_id in disagreeing and (sentences := read_statement(passage))
     )
 
 
@@ -103,34 +157,23 @@ def newest_first(passages: Iterable[ClosePassage]) -> tuple[ClosePassage, ...]:
     return tuple(sorted(passages, key=lambda close: close.passage.document_date, reverse=True))
 
 
-def find_disagreeing(
-    question: str,
-    quoted: Sequence[MarkedSentences],
-    passages: Iterable[Passage],
-    chances: Mapping[str, float],
-    *,
-    answer_from: float,
-) -> list[ClosePassage]:
-    """Return the passages that disagree with the quoted one, in their order."""
-    others = [
-        sentences
-        for passage in passages
-        if chances.get(passage.chunk_id, 0.0) >= answer_from
-        if (sentences := read_statement(passage)) is not None
-    ]
-    return [
-        other.show(chances[other.passage.chunk_id])
-        for other in others
-        if any(disagree(question, each, other) for each in quoted)
-    ]
-
-
 def disagree(question: str, one: MarkedSentences, other: MarkedSentences) -> bool:
     """Return whether two statements give different answers to the same question."""
     if one.passage.document_id == other.passage.document_id or one.words == other.words:
         return False
-    # Each has a name, or each a number, that the other lacks.
-    if _names_only_one(question, one, other) or any(
+    named = {word for word in read_words(question) if word.is_name or word.is_number}
+    has, other_has = (_named_in(each, named) for each in (one, other))
+    kind = _kind_of_value(question, one)
+    if (
+        kind
+        and kind == _kind_of_value(question, other)
+        and len(has & other_has) > MOST_NAMES * len(named)
+        and not any(word.is_number for word in has ^ other_has)
+    ):
+        return _differs(one, other, is_copy=False)
+    # The question names what only one has; or each has a name, or each a number, that the other
+    # lacks.
+    if has != other_has or any(
         _marks(one.around, by) - _marks(other.words, by)
         and _marks(other.around, by) - _marks(one.words, by)
         for by in ("is_name", "is_number")
@@ -145,14 +188,14 @@ def disagree(question: str, one: MarkedSentences, other: MarkedSentences) -> boo
     return _shares_matter(question, one, other) and _differs(one, other, is_copy=False)
 
 
-def _read_quoted(citation: Citation) -> MarkedSentences | None:
-    """Return the quoted sentences if they contain the marked words."""
-    sentences = read_statement(citation.passage)
-    if sentences is None:
-        return None
-    offset = citation.passage.start_char
-    start, end = sentences.reading.start + offset, sentences.reading.end + offset
-    return sentences if citation.start_char <= start and end <= citation.end_char else None
+def _quotes_the_marked(citation: Citation) -> bool:
+    """Return whether the quote contains the marked words of its passage."""
+    reading, offset = citation.passage.reading, citation.passage.start_char
+    return (
+        reading is not None
+        and citation.start_char <= reading.start + offset
+        and reading.end + offset <= citation.end_char
+    )
 
 
 def read_statement(passage: Passage) -> MarkedSentences | None:
@@ -164,15 +207,33 @@ def read_statement(passage: Passage) -> MarkedSentences | None:
     return MarkedSentences(passage, reading, *around) if around else None
 
 
-def _names_only_one(question: str, one: MarkedSentences, other: MarkedSentences) -> bool:
-    """Return whether the question names what only one of the two documents has."""
-    named = {word.stem for word in read_words(question) if word.is_name or word.is_number}
-    has, other_has = (
-        named
-        & {word.stem for word in read_words(f"{each.passage.breadcrumb}\n{each.passage.text}")}
-        for each in (one, other)
-    )
-    return has != other_has
+def _kind_of_value(question: str, sentences: MarkedSentences) -> tuple[object, ...]:
+    """Return which parts a date has, or the units of a quantity; empty for other values.
+
+    A number without a unit is a count if the question asks how many, else it may be a year. What a
+    value in a table is of, its row says.
+    """
+    if sentences.passage.text[sentences.start] == "|":
+        return ()
+    numbers = _numbers(sentences)
+    units = tuple(dict.fromkeys(number.unit for number in numbers if number.unit))
+    if units or not numbers:
+        return units
+    are_years = [number.value in YEARS for number in numbers]
+    if _months(sentences.value):
+        return "date", any(are_years), not all(are_years)
+    if len(numbers) > 1:
+        return ()
+    if "how many" in question.casefold():
+        return ("count",)
+    return ("year",) if all(are_years) else ()
+
+
+def _named_in(sentences: MarkedSentences, named: set[Word]) -> set[Word]:
+    """Return those names and numbers that a passage has."""
+    passage = sentences.passage
+    stems = {word.stem for word in read_words(f"{passage.breadcrumb}\n{passage.text}")}
+    return {word for word in named if word.stem in stems}
 
 
 def _marks(words: Sequence[Word], by: str) -> set[str]:
@@ -210,6 +271,8 @@ def _differs(one: MarkedSentences, other: MarkedSentences, *, is_copy: bool) -> 
     if numbers and others:
         units, other_units = ({number.unit for number in each} - {""} for each in (numbers, others))
         if units and other_units and units.isdisjoint(other_units):
+            return False
+        if not is_copy and bool(units) != bool(other_units):
             return False
         values, other_values = {n.value for n in numbers}, {n.value for n in others}
         months, other_months = _months(one.value), _months(other.value)
@@ -295,49 +358,31 @@ def _abbreviates(names: Sequence[Word], others: Sequence[Word]) -> bool:
     return len(short) == 1 and short[0].text == "".join(word.text[0] for word in long)
 
 
-def prefer_newest(
-    question: str,
-    passages: Sequence[Passage],
-    *,
-    estimate: Callable[[Evidence], float],
-    answer_from: float,
-) -> list[Passage]:
+def prefer_newest(passages: Sequence[Passage]) -> list[Passage]:
     """Move the newest passage that disagrees with the likeliest one before it.
 
     A still newer passage that agrees with the likeliest, or states a third value, is moved instead.
     The moved passage gets the score of the one it replaces, since both are about one matter. It is
-    moved only if it would then be sure enough, and its document is known to be newer.
+    moved only if its document is known to be newer.
 
     Args:
-        passages: With their readings.
-        estimate: Returns the probability that a passage answers.
-        answer_from: Lowest probability of an answer.
+        passages: As ``mark_disagreeing`` returns them.
     """
     read = [passage for passage, _ in likeliest_first(passages)]
-    if not any(_is_newer(each, read[0]) for each in read):
-        return list(passages)
-    evidence = gather_evidence(passages)
-    likeliest = evidence[read[0].chunk_id]
-    chances = {
-        chunk: estimate(replace(likeliest, reading=each.reading))
-        for chunk, each in evidence.items()
-    }
-    if chances[read[0].chunk_id] < answer_from:
-        return list(passages)
-    newest = read[0]
-    while sentences := read_statement(newest):
-        newer = [each for each in read if _is_newer(each, newest)]
-        disagreeing = find_disagreeing(
-            question, [sentences], newer, chances, answer_from=answer_from
-        )
-        if not disagreeing:
-            break
-        newest = max((close.passage for close in disagreeing), key=lambda each: each.document_date)
-    if newest is read[0]:
+    newest = likeliest = next(iter(read), None)
+    while newest and (
+        newer := [
+            each
+            for each in read
+            if each.chunk_id in newest.disagrees_with and _is_newer(each, newest)
+        ]
+    ):
+        newest = max(newer, key=lambda each: each.document_date)
+    if newest is None or likeliest is None or newest is likeliest:
         return list(passages)
     rest = [each for each in passages if each.chunk_id != newest.chunk_id]
-    place = rest.index(read[0])
-    moved = replace(newest, score=read[0].score, is_newest=True)
+    place = rest.index(likeliest)
+    moved = replace(newest, score=likeliest.score, is_newest=True)
     return [*rest[:place], moved, *rest[place:]]
 
 

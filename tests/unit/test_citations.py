@@ -236,7 +236,7 @@ def test_a_draft_is_as_sure_as_the_best_passage_that_it_cites() -> None:
 
 
 def test_where_passages_do_not_disagree_the_likeliest_stays_the_answer() -> None:
-    assert verifier().prefer_newest(QUESTION, [MILL, OTHER]) == [MILL, OTHER]
+    assert verifier().compare_statements(QUESTION, [MILL, OTHER]) == [MILL, OTHER]
 
 
 def test_relevance_is_the_judge_s() -> None:

@@ -85,14 +85,11 @@ def test_a_passage_with_the_same_answer_is_no_rival() -> None:
     assert {each.ahead for each in gather_evidence(twice).values()} == {ALONE_AHEAD}
 
 
-def test_an_older_passage_is_no_rival_of_the_newest() -> None:
-    older = replace(read_as(passage("It costs 3."), "3", score=5.0), chunk_id="a")
-    newest = replace(read_as(passage("It costs 4."), "4", score=2.0), chunk_id="b")
-    dated = [
-        replace(newest, document_date="2024", is_newest=True),
-        replace(older, document_date="2021"),
-    ]
-    assert gather_evidence(dated)["b"].ahead == ALONE_AHEAD
+def test_a_passage_is_no_rival_of_one_that_it_disagrees_with() -> None:
+    likely = replace(read_as(passage("It costs 3."), "3", score=5.0), chunk_id="a")
+    other = replace(read_as(passage("It costs 4."), "4", score=2.0), chunk_id="b")
+    marked = [likely, replace(other, disagrees_with=("a",))]
+    assert gather_evidence(marked)["b"].ahead == ALONE_AHEAD
 
 
 def test_what_was_not_read_is_no_evidence_but_may_be_the_best_found() -> None:

@@ -1,6 +1,6 @@
 """Which passages say otherwise than the one that is quoted."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -8,7 +8,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from corpus.sentences import sentence_spans
-from qa.grounding.disagreement import describe_disagreement, find_disagreement, prefer_newest
+from qa.grounding.confidence import ALONE_AHEAD
+from qa.grounding.disagreement import (
+    describe_disagreement,
+    find_disagreement,
+    mark_disagreeing,
+    prefer_newest,
+)
 from qa.types import Citation, ClosePassage, Evidence, Passage
 from tests.support import passages
 from tests.support.passages import read_as
@@ -29,9 +35,11 @@ def cite(quoted: Passage) -> Citation:
 def disagreeing(
     question: str, quoted: Passage, others: Sequence[Passage], *, chance: float = 0.9
 ) -> tuple[ClosePassage, ...]:
-    passages = [quoted, *others]
-    chances = {each.chunk_id: chance for each in passages}
-    return find_disagreement(question, [cite(quoted)], passages, chances, answer_from=ANSWER_FROM)
+    marked = mark_disagreeing(
+        question, [quoted, *others], estimate=lambda _: chance, answer_from=ANSWER_FROM
+    )
+    chances = {each.chunk_id: chance for each in marked}
+    return find_disagreement([cite(marked[0])], marked, chances)
 
 
 def says_otherwise(question: str, one: tuple[str, str], other: tuple[str, str]) -> bool:
@@ -107,6 +115,21 @@ OTHERWISE = {
         ("The test is done once per quarter.", "once per quarter"),
         ("The test is done once per week.", "once per week"),
     ),
+    "dates of what the question names, in other words": (
+        "When was Anna Holt born?",
+        ("Anna Holt, born in Bavoke on 1 May 1874, milled rye.", "1 May 1874"),
+        ("The baker Quill married Anna Holt (* 10 May 1874).", "10 May 1874"),
+    ),
+    "quantities of what it names": (
+        "How tall was Anna Holt?",
+        ("With 180 cm Anna Holt was the tallest miller of Bavoke.", "180 cm"),
+        ("The register of Lindow gives Anna Holt 175 cm.", "175 cm"),
+    ),
+    "counts of what it names": (
+        "How many mills does Bavoke have?",
+        ("Holt says that Bavoke runs on twelve mills.", "twelve"),
+        ("Of the towns in Quill's list Bavoke has nine.", "nine"),
+    ),
 }  # fmt: skip
 
 
@@ -139,6 +162,11 @@ AGREEING = {
         "How long does it take?",
         ("The firing takes 3 hours in the kiln.", "3 hours"),
         ("The firing takes 180 minutes in the kiln.", "180 minutes"),
+    ),
+    "a length of time and a count": (
+        "How long are the logs kept?",
+        ("The guide keeps the logs for 90 days.", "90 days"),
+        ("The guide keeps the logs of the last three versions.", "the last three versions"),
     ),
     "first name left out": (
         "Who designed the lighthouse?",
@@ -173,6 +201,11 @@ AGREEING = {
         ("With 99.5 percent it may be down 3 hours.", "3 hours"),
         ("With 99.9 percent it may be down 2 hours.", "2 hours"),
     ),
+    "another row of a marked table": (
+        "How long may Bavoke be down?",
+        ("Bavoke:\n\n| 99.5 percent | 3 hours |", "3 hours"),
+        ("Bavoke:\n\n| 99.9 percent | 2 hours |", "2 hours"),
+    ),
     "not what the question names": (
         "How heavy is the KX-200?",
         ("# KX-200\nThe pump weighs 5 kg.", "5 kg"),
@@ -180,6 +213,21 @@ AGREEING = {
     ),
     "a number and a name": (
         BUILT, MILL, ("The mill was built in Bavoke by monks.", "Bavoke")
+    ),
+    "a year and a day of what it names": (
+        "When was Anna Holt born?",
+        ("Anna Holt, born in Bavoke in 1874, milled rye.", "1874"),
+        ("The baker Quill married Anna Holt (* 10 May 1875).", "10 May 1875"),
+    ),
+    "quantities of another of that name": (
+        "How tall was Anna Holt?",
+        ("With 180 cm Anna Holt was the tallest miller of Bavoke.", "180 cm"),
+        ("The register of Lindow gives Bert Holt 175 cm.", "175 cm"),
+    ),
+    "quantities of what it does not name": (
+        "How long is a shift?",
+        ("Holt's millers work for 12 hours.", "12 hours"),
+        ("At Quill's the bakers go home after 8 hours.", "8 hours"),
     ),
     "part of the name": (
         "Who designed the lighthouse?",
@@ -218,7 +266,7 @@ def test_what_is_shown_is_the_sentence_with_its_chance() -> None:
     lead = "It stands at the river. "
     other = passage(lead + OTHER[0], OTHER[1], number=2)
     (found,) = disagreeing(BUILT, passage(*MILL), [other], chance=0.7)
-    assert (found.passage, found.quote, found.score) == (other, OTHER[0], 0.7)
+    assert (found.passage.chunk_id, found.quote, found.score) == ("c2", OTHER[0], 0.7)
     assert found.start_char == 100 + len(lead)
 
 
@@ -252,13 +300,13 @@ def test_what_is_of_the_same_document_unsure_or_unread_is_not_heard() -> None:
 
 def test_what_answers_must_be_among_what_is_quoted() -> None:
     text = f"{MILL[0]} It is of oak."
-    quoted, other = passage(text, MILL[1]), passage(*OTHER, number=2)
+    other = passage(*OTHER, number=2)
+    quoted = replace(passage(text, MILL[1]), disagrees_with=("c2",))
     at = 100 + text.index("It is")
     beside = replace(cite(quoted), quote="It is of oak.", start_char=at, end_char=100 + len(text))
     chances = {"c1": 0.9, "c2": 0.9}
-    passages = [quoted, other]
-    assert find_disagreement(BUILT, [cite(quoted)], passages, chances, answer_from=0.5)
-    assert not find_disagreement(BUILT, [beside], passages, chances, answer_from=0.5)
+    assert find_disagreement([cite(quoted)], [quoted, other], chances)
+    assert not find_disagreement([beside], [quoted, other], chances)
 
 
 # Of these, texts with numbers, dates, names, negations and breaks are made.
@@ -298,12 +346,16 @@ def estimate(evidence: Evidence) -> float:
     return 0.9 if evidence.behind > -0.2 else 0.1
 
 
+def mark(*passages: Passage, chance: Callable[[Evidence], float] = estimate) -> list[Passage]:
+    return mark_disagreeing(BUILT, passages, estimate=chance, answer_from=ANSWER_FROM)
+
+
 def ordered(*dates: str) -> list[str]:
     """The chunks of passages of these days, each with less of a score than the one before."""
     scores = (1.0 - 0.3 * place for place in range(len(dates)))
     numbered = enumerate(zip(dates, scores, strict=True), start=1)
     passages = [dated(number, date, score=score) for number, (date, score) in numbered]
-    found = prefer_newest(BUILT, passages, estimate=estimate, answer_from=ANSWER_FROM)
+    found = prefer_newest(mark(*passages))
     assert [each.score for each in found] == sorted((p.score for p in found), reverse=True)
     assert [each.is_newest for each in found].count(True) <= 1
     return [each.chunk_id for each in found]
@@ -335,39 +387,33 @@ def test_the_newest_that_says_otherwise_comes_first(
     assert sorted(found) == [f"c{number}" for number in range(1, len(dates) + 1)]
 
 
-def put_first(one: Passage, other: Passage) -> list[Passage]:
-    return prefer_newest(BUILT, [one, other], estimate=estimate, answer_from=ANSWER_FROM)
-
-
 OLDER, NEWER = dated(1, "2019", score=1.0), dated(2, "2024", score=0.3)
 
 
 def test_it_has_the_score_of_the_one_that_it_comes_before() -> None:
-    assert put_first(OLDER, NEWER) == [replace(NEWER, score=1.0, is_newest=True), OLDER]
+    first, second = prefer_newest(mark(OLDER, NEWER))
+    assert first == replace(NEWER, score=1.0, is_newest=True, disagrees_with=("c1",))
+    assert second == replace(OLDER, disagrees_with=("c2",))
 
 
-def test_older_answer_stays_where_the_newer_one_is_not_sure_enough() -> None:
-    def unsure(evidence: Evidence) -> float:
-        return 0.9 if evidence.reading > -1 else 0.1
+def test_two_that_disagree_are_no_rivals_but_both_must_be_sure() -> None:
+    def by_lead(evidence: Evidence) -> float:
+        return 0.9 if evidence.ahead >= ALONE_AHEAD else 0.1
 
+    assert [each.disagrees_with for each in mark(OLDER, NEWER, chance=by_lead)] == [
+        ("c2",),
+        ("c1",),
+    ]
     assert NEWER.reading is not None
     doubtful = replace(NEWER, reading=replace(NEWER.reading, score=-5.0))
     passages = [OLDER, doubtful]
-    assert prefer_newest(BUILT, passages, estimate=unsure, answer_from=ANSWER_FROM) == passages
-
-
-def test_nothing_moves_where_nothing_is_sure() -> None:
-    def never(_: Evidence) -> float:
-        return 0.1
-
-    passages = [OLDER, NEWER]
-    assert prefer_newest(BUILT, passages, estimate=never, answer_from=ANSWER_FROM) == passages
+    assert mark(*passages, chance=lambda each: 0.9 if each.reading > -1 else 0.1) == passages
 
 
 def test_nothing_moves_where_nothing_is_marked_or_read() -> None:
     for likeliest in (read_as(OLDER, ""), replace(OLDER, reading=None)):
-        assert put_first(likeliest, NEWER)[0] in (likeliest, NEWER)
-        assert not any(each.is_newest for each in put_first(likeliest, NEWER))
+        passages = [likeliest, NEWER]
+        assert prefer_newest(mark(*passages)) == passages
 
 
 def test_the_lead_tells_the_days_of_what_is_quoted() -> None:
