@@ -215,6 +215,6 @@ LEFT_OUT = {
     "MTRAG-UN": "the reader was trained on its development part",
     "SciFact": "the claim check was fitted on its claims",
     "COVID FAQ": "the defaults of search were chosen by it",
-    "TAT-QA": "most of its answers are calculated, which pkb does not do",
+    "TAT-QA": "it was measured while the rules of calculation were written",
     "FinanceBench": "people have to judge its answers",
 }
