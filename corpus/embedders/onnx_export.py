@@ -26,6 +26,8 @@ MIN_COSINE_QUANTIZED = 0.95
 MAX_DIFFERENCE = 0.01
 MAX_DIFFERENCE_QUANTIZED = 1.0
 
+# Dimensions of a classifier's output, (b, n); of one of token vectors it has three.
+CLASSIFIER_RANK = 2
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _PROBES = ("", "What is the refund period?", "naïve 東京 \U0001f600 " + "token " * 60)
 
@@ -51,9 +53,12 @@ def export(folder: Path, graph: Path) -> None:
 
             floats = onnx.load(path)
             # The shapes that torch notes of a classifier's head contradict those that onnx infers.
-            floats.graph.ClearField("value_info")
+            # Of others they must stay: without them the vectors differ from stored ones.
+            if len(floats.graph.output[0].type.tensor_type.shape.dim) == CLASSIFIER_RANK:
+                floats.graph.ClearField("value_info")
+                onnx.save(floats, path)
             quantize_dynamic(
-                floats, path, per_channel=True, reduce_range=True, weight_type=QuantType.QInt8
+                path, path, per_channel=True, reduce_range=True, weight_type=QuantType.QInt8
             )
             check_agreement(model, folder, path, quantized=True)
 
