@@ -18,9 +18,9 @@ from django.db.models import Exists, OuterRef
 
 from corpus.embedders import token_embedders
 from corpus.embedders.colbert import TokenEmbedder
+from corpus.loaders.metadata import ranked_text
 from corpus.models import Chunk, TokenVectors
 from corpus.telemetry import Step, span
-from corpus.titles import ranked_text
 
 log = structlog.get_logger(__name__)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from corpus.titles import full_title, ranked_text
+from corpus.loaders.metadata import full_title, ranked_text
 
 if TYPE_CHECKING:
     from corpus.filters import Filter

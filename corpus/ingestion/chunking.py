@@ -16,9 +16,9 @@ from corpus.ingestion.chunkers.budget import (
 )
 from corpus.ingestion.chunkers.sections import HeadingPath, Span
 from corpus.ingestion.normal_form import Outline
+from corpus.loaders.metadata import full_title
 from corpus.models import Collection
 from corpus.telemetry import Step, span
-from corpus.titles import full_title
 
 # Largest share of the embedder's tokens for title and headings.
 CONTEXT_SHARE = 0.25

@@ -8,11 +8,10 @@ from typing import Any, Self
 from corpus.ingestion.file_scan import FileContent
 from corpus.ingestion.normal_form import clean_json, clean_line
 from corpus.loaders.blocks import LoadedDocument
-from corpus.loaders.metadata import earliest_datetime
+from corpus.loaders.metadata import earliest_datetime, words_of_path
 from corpus.models import Document
 from corpus.tags import MAX_TAG_CHARS, normalize_tags
 from corpus.times import is_storable_time
-from corpus.titles import words_of_path
 
 # The limit of a request.
 MAX_FILE_TAGS = 100

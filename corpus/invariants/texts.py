@@ -19,8 +19,8 @@ from corpus.ingestion.normal_form import Outline
 from corpus.invariants.batches import Batch
 from corpus.invariants.violations import Violation
 from corpus.lexical import character_ngrams
+from corpus.loaders.metadata import ranked_text
 from corpus.models import Document
-from corpus.titles import ranked_text
 
 # Texts in memory at a time.
 BATCH_CHARS = 4_000_000

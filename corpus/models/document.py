@@ -26,12 +26,12 @@ from corpus.characters import is_storable
 from corpus.errors import InvalidInput
 from corpus.filters import Comparison, Compound, Filter
 from corpus.lexical import OpenPhrase, phrase_condition
+from corpus.loaders.metadata import MAX_FILE_WORDS_CHARS
 from corpus.models.base import LockableQuerySet, Row_co, check_writable
 from corpus.models.collection import Collection
 from corpus.models.tag import Tag
 from corpus.roots.shown_paths import matching
 from corpus.times import EARLIEST, LATEST, is_storable_time
-from corpus.titles import MAX_FILE_WORDS_CHARS
 
 # Each has an index together with the id.
 SORTS: Mapping[str, Combinable] = {

@@ -11,8 +11,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from corpus.loaders.metadata import full_title
 from corpus.sentences import sentence_spans
-from corpus.titles import full_title
 from qa.grounding.support.names import Evidence, find_unknown_names, mark_first, read_evidence
 from qa.grounding.support.words import FUNCTION_WORDS, MONTHS, Word, read_words
 from qa.types import Passage

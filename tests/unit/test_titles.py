@@ -2,7 +2,7 @@
 
 import pytest
 
-from corpus.titles import full_title, ranked_text, words_of_path
+from corpus.loaders.metadata import full_title, ranked_text, words_of_path
 
 
 @pytest.mark.parametrize(

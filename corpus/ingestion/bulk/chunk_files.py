@@ -25,8 +25,8 @@ from corpus.ingestion.chunking import NewChunk
 from corpus.ingestion.document_writer import Version
 from corpus.ingestion.normal_form import Outline, normalize_text
 from corpus.ingestion.submission import ATTRIBUTE_NAMES, Attributes
+from corpus.loaders.metadata import MAX_FILE_WORDS_CHARS
 from corpus.times import EARLIEST, LATEST
-from corpus.titles import MAX_FILE_WORDS_CHARS
 
 VERSION: Literal[1] = 1
 

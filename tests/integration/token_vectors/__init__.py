@@ -10,9 +10,9 @@ from procrastinate.contrib.django.models import ProcrastinateJob
 
 from corpus.embedders.colbert import TokenEmbedder
 from corpus.ingestion.document_writer import StoredDocument
+from corpus.loaders.metadata import ranked_text
 from corpus.models import Chunk, Collection, TokenVectors
 from corpus.queue import FILL
-from corpus.titles import ranked_text
 from corpus.token_vectors import (
     RankedChunk,
     fill_token_vectors,

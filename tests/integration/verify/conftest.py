@@ -12,6 +12,7 @@ from django.test import override_settings
 from django.utils import timezone
 
 from corpus.ingestion.submission import Attributes
+from corpus.loaders.metadata import ranked_text
 from corpus.models import (
     DEFAULT_COLLECTION,
     Chunk,
@@ -28,7 +29,6 @@ from corpus.models import (
     Tombstone,
     WatchedFolder,
 )
-from corpus.titles import ranked_text
 from evaluation.models import Question
 from qa.models import Answer, ChatEvent, ChatStream, Citation, Message, Session
 from tests.support.documents import (
