@@ -205,7 +205,8 @@ BENCHMARKS = (
         ),
         cited="data/WikiContradict_HumanEval_adjudication.json: 48 questions, judged by people",
         comparable="nearly: pkb gets the 202 pairs of two passages, and tells both sides if it "
-        "shows the other passage as a disagreement",
+        "shows the other passage as a disagreement; it was measured before and after a rule was "
+        "changed",
     ),
 )  # fmt: skip
 
