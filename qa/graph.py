@@ -43,6 +43,7 @@ from qa.intent import (
     parse_count_query,
 )
 from qa.language_model import draft_and_verify, rewrite_question
+from qa.named_cells import mark_named_cells
 from qa.readers import headings_of, read_passages
 from qa.search.document_search import (
     choose_mentions,
@@ -156,9 +157,10 @@ def read(state: QAState, runtime: Runtime[QAContext]) -> Update:
     context, query = runtime.context, state["query"]
     # Where several things are asked for, a list of headings may name them.
     headings = () if query.wants_list else headings_of(state["candidates"])
-    passages = read_passages(
+    read_ones = read_passages(
         query.text, state["passages"], reader=context.reader, headings=headings
     )
+    passages = mark_named_cells(query.text, read_ones)
     return {"passages": context.verifier.compare_statements(query.text, passages)}
 
 

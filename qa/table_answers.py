@@ -159,7 +159,10 @@ def calculate(question: str, passages: Sequence[Passage]) -> Calculation | None:
     operation = next((name for name, form in _OPERATIONS if form.search(question)), "")
     if not operation or _UNSURE.search(question):
         return None
-    made = (_calculate_in(table, operation, question) for table in read_tables(passages))
+    made = (
+        _calculate_in(table, operation, question)
+        for table in map(_with_names, read_tables(passages))
+    )
     found = [each for each in made if each is not None]
     # Tables that disagree leave the question open.
     return found[0] if len({(each.number, each.unit) for each in found}) == 1 else None
@@ -195,7 +198,8 @@ def read_tables(passages: Sequence[Passage]) -> list[Table]:
             _, _, first = joined.pop()
             whole = replace(first, rows=first.rows + piece.rows)
         joined.append(((document, end), header, whole))
-    return [*(_with_names(table) for _, _, table in joined), *_records(passages)]
+    whole_tables = [table for _, _, table in joined]
+    return [*whole_tables, *_records(passages), *_rows_without_header(passages)]
 
 
 def _follows(end: tuple[str, int], start: tuple[str, int]) -> bool:
@@ -222,6 +226,23 @@ def _records(passages: Sequence[Passage]) -> Iterator[Table]:
             yield Table(names, (cells,), passage.breadcrumb, passage.text)
 
 
+def _rows_without_header(passages: Sequence[Passage]) -> Iterator[Table]:
+    """Yield the rows that a passage begins with, as a table without names of columns."""
+    for passage in passages:
+        lines = _ROW.finditer(passage.text)
+        first = next(lines, None)
+        if first is None or passage.text[: first.start()].strip():
+            continue
+        rows = []
+        for row, below in pairwise([first, *lines, None]):
+            if row is None or (below is not None and _RULE.fullmatch(below[0])):
+                break
+            rows.append(_cells(passage, row))
+            if below is None or passage.text[row.end() : below.start()] != "\n":
+                break
+        yield Table((), tuple(rows), passage.breadcrumb, passage.text)
+
+
 def _cells(passage: Passage, line: re.Match[str]) -> tuple[Cell, ...]:
     found = _CELL.finditer(passage.text, line.start(), line.end())
     return tuple(Cell(each[1], *each.span(1), passage) for each in found)
@@ -242,7 +263,7 @@ def read_value(text: str) -> Value | None:
     return Value(-number if is_negative else number, match["currency"], "%" in text)
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
     """Return words in lower case, and in the singular."""
     words = []
     for word in _WORD.findall(text.lower()):
@@ -252,14 +273,14 @@ def _words(text: str) -> list[str]:
     return words
 
 
-_COMMON_WORDS = frozenset(_words(_COMMON))
+_COMMON_WORDS = frozenset(words_of(_COMMON))
 
 
 def _calculate_in(table: Table, operation: str, question: str) -> Calculation | None:
-    asked = _words(question)
+    asked = words_of(question)
     labels, names = [row[0].text if row else "" for row in table.rows], table.names[1:]
-    rows = _named(labels, asked)
-    columns = _of_years(names, question, operation) or _named(names, asked)
+    rows = named_places(labels, asked)
+    columns = _of_years(names, question, operation) or named_places(names, asked)
     # Along a row or a column, not both.
     is_along = bool(rows and columns) and min(len(rows), len(columns)) == 1
     if not is_along or any(_CALCULATED.search(labels[at]) for at in rows):
@@ -267,7 +288,7 @@ def _calculate_in(table: Table, operation: str, question: str) -> Calculation | 
     explained = (
         *(labels[at] for at in rows), *(names[at] for at in columns), table.names[0], table.caption,
     )  # fmt: skip
-    known = _COMMON_WORDS.union(*map(_words, explained))
+    known = _COMMON_WORDS.union(*map(words_of, explained))
     operands: list[Operand] = []
     for row, column in ((row, column) for row in rows for column in columns):
         cell = next(iter(table.rows[row][column + 1 :]), None)
@@ -284,7 +305,7 @@ def _calculate_in(table: Table, operation: str, question: str) -> Calculation | 
     return _result(operation, operands, question, "%" if True in units else scale)
 
 
-def _named(names: Sequence[str], asked: Sequence[str]) -> list[int]:
+def named_places(names: Sequence[str], asked: Sequence[str]) -> list[int]:
     """Return the places of the names that a question contains, in its order.
 
     A name within a longer one does not count; two equal names leave it open which is meant.
@@ -292,7 +313,7 @@ def _named(names: Sequence[str], asked: Sequence[str]) -> list[int]:
     text = f" {' '.join(asked)} "
     spans: dict[int, tuple[int, int]] = {}
     for at, name in enumerate(names):
-        run = " ".join(_words(name))
+        run = " ".join(words_of(name))
         start = text.find(f" {run} ") if run else -1
         if start >= 0:
             spans[at] = (start, start + len(run))

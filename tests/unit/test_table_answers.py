@@ -160,8 +160,9 @@ def test_a_unit_is_taken_from_the_text_if_it_names_one() -> None:
 
 def test_a_table_ends_where_its_rows_do() -> None:
     text = "| a | 1 |\n\n| Plan | 2019 |\n| --- | --- |\n| x | 1 |\n\n| y | 2 |"
-    (table,) = read_tables([passage(text)])
+    table, without_header = read_tables([passage(text)])
     assert [[cell.text for cell in row] for row in table.rows] == [["x", "1"]]
+    assert [[cell.text for cell in row] for row in without_header.rows] == [["a", "1"]]
 
 
 @pytest.mark.parametrize(
