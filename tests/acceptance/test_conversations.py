@@ -190,25 +190,8 @@ def test_an_extract_stands_in_its_paragraph_and_stands_once(api: Api, keep: Keep
     assert '<strong class="short">Orsolya Quill</strong>' in turn
     assert "Its lamp burns rapeseed oil" in turn
     assert "Every evening" not in turn
-    assert 'title="Very probably right">Confidence: high (90 %)<' in turn
+    assert "<summary>Checked quote: please read it</summary> Confidence: 90 %<" in turn
     assert "supported" not in turn
-
-
-@pytest.mark.parametrize(
-    ("confidence", "level", "advice"),
-    [
-        (0.8, "high", "Very probably right"),
-        (0.5, "medium", "Probably right; check the source"),
-        (0.3, "low", "May be wrong; check the source"),
-    ],
-)
-def test_colour_and_words_of_an_answer_follow_its_confidence(
-    api: Api, keep: Keep, confidence: float, level: str, advice: str
-) -> None:
-    written = replace(SHORT_ANSWER, answerer="openai/m", confidence=confidence)
-    turn = api.page(f"{keep(written)}/turn")
-    assert f'class="answer-body is-{level}"' in turn
-    assert f'title="{advice}">Confidence: {level} ({100 * confidence:.0f} %)<' in turn
 
 
 def test_only_what_a_language_model_wrote_is_called_supported(api: Api, keep: Keep) -> None:

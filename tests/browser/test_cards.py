@@ -108,7 +108,7 @@ def test_an_answer_folds_more_passages_that_it_does_not_cite(page: Page) -> None
     page.goto("/ui/ask")
     ask(page, ANSWERED)
     turn = page.locator(".turn")
-    expect(turn.locator(".confidence")).to_have_text(re.compile(r"^Confidence: \w+ \(\d+ %\)$"))
+    expect(turn.locator(".confidence")).to_have_text(re.compile(r"^Checked quote: .+ \d+ %$"))
     expect(cards_of(page).first).to_be_hidden()
     # The arrows go by what is folded.
     page.locator("#main").press("ArrowLeft")

@@ -1,6 +1,8 @@
 """What people do on the pages, in a browser."""
 
+import io
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -33,7 +35,9 @@ def test_an_answer_shows_why_it_holds(page: Page) -> None:
     ask(page, LIGHTHOUSE_QUESTION)
     turn = page.locator(".turn")
     expect(turn.locator(".answer-body mark.cited").first).to_contain_text("Orsolya Quill")
-    expect(turn.locator(".confidence")).to_have_text(re.compile(r"^Confidence: (high|medium) "))
+    expect(turn.locator(".confidence")).not_to_contain_text("%", use_inner_text=True)
+    turn.locator(".confidence summary").click()
+    expect(turn.locator(".confidence")).to_have_text(re.compile(r"Confidence: \d+ %$"))
     expect(page.get_by_text("supported")).to_have_count(0)
     quoted = "".join(turn.locator(".answer-body mark.cited").all_text_contents())
     assert quoted in LIGHTHOUSE
@@ -87,6 +91,7 @@ def test_a_chat_is_there_again_after_a_reload_and_goes_when_deleted(page: Page) 
         ask(page, "How tall is it?")
     assert page.url.endswith((sent.value.post_data_json or {})["session_id"])
     page.get_by_text("Rename").click()
+    expect(page.get_by_label("Name")).to_have_value(LIGHTHOUSE_QUESTION)
     page.get_by_label("Name").fill("Towers of the coast")
     page.get_by_role("button", name="Save").click()
     expect(page.locator(".chat-name")).to_have_text("Towers of the coast")
@@ -346,6 +351,30 @@ def test_all_collections_are_asked_and_one_document(page: Page, site: Site, widt
     expect(page.locator("#scope-shown")).to_have_text("Quay")
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert_accessible(page)
+    # At the end of the page, the question box covers nothing of the answer.
+    page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    acts = page.locator(".turn .acts").last.bounding_box()
+    composer = page.locator(".composer").bounding_box()
+    assert acts
+    assert composer
+    assert acts["y"] + acts["height"] <= composer["y"]
     page.locator("#scope-toggle").click()
     page.get_by_role("link", name="All documents").click()
     expect(page.locator(".only")).to_have_count(0)
+
+
+def test_an_archive_becomes_its_files_with_what_is_refused(page: Page) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr(
+            "tides/spring.md", "# Spring tide\n\nSpring tides at Umlet rise nine feet."
+        )
+        archive.writestr("../outside.md", "Not to be read.")
+    page.goto("/ui/library")
+    file = {"name": "harbour.zip", "mimeType": "application/zip", "buffer": packed.getvalue()}
+    page.set_input_files("#file", file)  # type: ignore[arg-type]
+    row = page.locator("#documents tr", has_text="Spring tide")
+    expect(row.locator(".state-completed")).to_be_visible()
+    expect(row.locator(".place-name").first).to_contain_text("tides/spring.md")
+    expect(page.locator("#work")).to_contain_text("outside.md")
+    expect(page.locator("#work")).to_contain_text("outside of the archive")

@@ -25,11 +25,6 @@ register.filter("has_file", has_original)
 register.filter("has_pages", has_pages)
 register.filter("place", shown_path)
 
-# From where on a confidence is called so; it is calibrated, so .8 is right four times in five
-# (docs/decisions/0023).
-HIGH_CONFIDENCE = 0.8
-MEDIUM_CONFIDENCE = 0.5
-
 MAX_AUTHORS = 3
 # Of a year, and of a year and month, as documents state no more.
 PARTIAL_DATE_LENGTHS = (4, 7)
@@ -148,26 +143,6 @@ def headings(path: Any, title: str = "") -> str:
     """Return a heading path as one line, without a first heading that repeats the title."""
     steps = list(path or [])
     return " › ".join(steps[1:] if steps[:1] == [title] else steps)
-
-
-@register.filter
-def confidence_level(confidence: float) -> str:
-    if confidence >= HIGH_CONFIDENCE:
-        return "high"
-    return "medium" if confidence >= MEDIUM_CONFIDENCE else "low"
-
-
-_CONFIDENCE_ADVICE = {
-    "high": "Very probably right",
-    "medium": "Probably right; check the source",
-    "low": "May be wrong; check the source",
-}
-
-
-@register.filter
-def confidence_advice(confidence: float) -> str:
-    """Return what to do about an answer of this confidence."""
-    return _CONFIDENCE_ADVICE[confidence_level(confidence)]
 
 
 @register.filter
