@@ -1,4 +1,4 @@
-"""Measure the calculations with cells of tables on TAT-QA's dev part, each with its context given.
+"""Measure the calculations with cells of tables on TAT-QA's test part, each with its context given.
 
     python benchmarks/tables.py FOLDER
 

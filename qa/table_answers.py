@@ -16,7 +16,7 @@ from qa.types import Answer, Citation, Passage
 
 # The answerer of these answers.
 TABLE = "table"
-# At least as many results have to be right; benchmarks/tables.py measures it (.87, CI .83 to .91).
+# At least as many results have to be right; benchmarks/tables.py measures it (233 of 267).
 CONFIDENCE = 0.8
 _SHOWN_DECIMALS = Decimal("0.01")
 # A longer line before a table is a paragraph, not its caption.

@@ -11,9 +11,9 @@ from hashlib import sha256
 from pathlib import Path
 from time import time
 
+from corpus.converter import readable_extensions
 from corpus.errors import PkbError, TooLarge, UnreadableFile
 from corpus.file_selection import DEFAULT_SELECTION, Selection, file_kind
-from corpus.ingestion.converter import readable_extensions
 from corpus.ingestion.packed_files import NESTED, PackedFiles, is_packed
 from corpus.roots.safe_open import is_folder, open_file, open_folder
 from corpus.times import EARLIEST, LATEST

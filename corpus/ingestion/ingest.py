@@ -9,10 +9,10 @@ from hashlib import sha256
 from django.conf import settings
 
 from corpus.chunk_settings import ChunkSettings
+from corpus.converter import load_or_convert
 from corpus.embedders import get_embedder
 from corpus.errors import Conflict, EmptyDocument, TextTooLong, TextTooShort
 from corpus.ingestion.chunking import NewChunk, cut_chunks
-from corpus.ingestion.converter import load_or_convert
 from corpus.ingestion.document_writer import (
     DocumentWriter,
     StoredDocument,

@@ -13,9 +13,9 @@ import fsspec
 from fsspec.core import url_to_fs
 from pydantic import Field, field_validator
 
+from corpus.converter import readable_extensions
 from corpus.errors import SourceUnavailable, TooLarge
 from corpus.file_selection import Selection
-from corpus.loaders import supported_extensions
 from corpus.sources.source import Entry, EntryContent, EntryFile
 from corpus.sources.source_settings import SourceSettings
 
@@ -72,13 +72,13 @@ class Settings(SourceSettings):
 
 
 class Storage:
-    """The files below a folder of a storage service that a loader reads."""
+    """The files below a folder of a storage service that a loader or the converter reads."""
 
     def __init__(self, settings: Settings, *, max_bytes: int) -> None:
         self._settings = settings
         self._max_bytes = max_bytes
         self._selection = Selection(settings.include, settings.exclude)
-        self._extensions = {f".{extension}" for extension in supported_extensions()}
+        self._extensions = {f".{extension}" for extension in readable_extensions()}
 
     def list_entries(self) -> Iterator[Entry]:
         driver, root = self._driver

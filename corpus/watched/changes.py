@@ -11,8 +11,8 @@ import structlog
 import watchfiles
 from watchfiles import Change
 
+from corpus.converter import readable_extensions
 from corpus.file_selection import DEFAULT_SELECTION
-from corpus.ingestion.converter import readable_extensions
 from corpus.ingestion.file_scan import find_folders, rejection_reason
 from corpus.models import WatchedFolder
 from corpus.roots.file_systems import reports_changes

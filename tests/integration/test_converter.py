@@ -8,6 +8,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from corpus.converter import load_or_convert, readable_extensions
 from corpus.errors import (
     BackendError,
     BackendUnavailable,
@@ -17,7 +18,6 @@ from corpus.errors import (
     TooLarge,
     UnreadableFile,
 )
-from corpus.ingestion.converter import load_or_convert, readable_extensions
 from corpus.ingestion.file_scan import find_files
 from corpus.loaders import LoaderLimits
 from corpus.models import Document

@@ -102,6 +102,13 @@ def test_files_are_taken_as_of_a_folder(memory: MemoryFileSystem, settings: Any)
     assert stored().keys() == {"lamp.md"}
 
 
+def test_files_for_the_converter_are_listed(memory: MemoryFileSystem, settings: Any) -> None:
+    settings.PKB_CONVERTER = {**settings.PKB_CONVERTER, "extensions": ("vsd",)}
+    memory.pipe({f"/notes/{name}": b"x" for name in ("plan.VSD", "a.exe")})
+    source = Settings(name="drive", kind="storage", url="memory://notes").open(max_bytes=100)
+    assert [entry.uri for entry in source.list_entries()] == ["memory://notes/plan.VSD"]
+
+
 def test_a_file_that_is_too_large_is_refused(memory: MemoryFileSystem, settings: Any) -> None:
     settings.PKB_MAX_FILE_BYTES = 100
     memory.pipe({"/notes/long.md": b"x" * 101, "/notes/lamp.md": LIGHTHOUSE.encode()[:90]})
