@@ -51,7 +51,8 @@ def _describe(count: MentionCount) -> str:
     text = (
         f"{count.document_count:,} of {_number(count.searched_count, 'document')} {verb}"
         f" “{count.phrase}”, {_number(count.mention_count, 'time')} in all. Only these whole words"
-        " are counted, in upper or lower case."
+        " are counted, in upper or lower case, in the texts as pkb stores them: each row of a sheet"
+        " has the names of its columns."
     )
     if count.unread_count:
         text += f" Not counted: {_number(count.unread_count, 'document')} without a text."

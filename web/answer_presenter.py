@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, groupby
 from typing import ClassVar
-from urllib.parse import unquote
+from urllib.parse import unquote, urlencode
 
 from django.template.loader import render_to_string
 from django.utils.html import format_html
@@ -135,9 +135,13 @@ class Turn:
 
     @property
     def counted(self) -> str:
-        """Return the phrase that the question asks to count; empty if it names none."""
+        """Return the query of the page *Count* for the same mentions; empty if it has none."""
         asked = parse_count_query(self.answer.question)
-        return asked.text if asked else ""
+        row = models.Answer.objects.select_related("collection__owner").get(pk=self.answer.id)
+        if asked is None or row.asked_document_id:
+            return ""
+        collection = row.collection.qualified_name if row.collection else ""
+        return urlencode({"q": asked.text, "collection": collection, "tag": row.asked_tags}, True)
 
     @property
     def passages(self) -> list[list[Source]]:

@@ -1,6 +1,7 @@
 """Read input: serializer fields that accept only their own JSON type."""
 
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
@@ -161,3 +162,11 @@ class TagListField(serializers.ListField):
 
     def to_internal_value(self, data: Any) -> Any:
         return normalize_tags(super().to_internal_value(data))
+
+
+class FormTagListField(TagListField):
+    """Tags of a form, which may also stand in one field, separated by commas."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        parts = (each.split(",") if isinstance(each, str) else [each] for each in data)
+        return super().to_internal_value(list(chain.from_iterable(parts)))

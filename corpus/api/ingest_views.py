@@ -13,6 +13,7 @@ from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
 from corpus.api.fields import (
+    FormTagListField,
     JsonFormField,
     JsonObjectField,
     QualifiedNameField,
@@ -68,6 +69,7 @@ class IngestUrl(_DocumentAttributes):
 
 class IngestFile(_DocumentAttributes):
     file = serializers.FileField(allow_empty_file=True)
+    tags = FormTagListField(default=tuple)
     metadata = JsonFormField(default=dict)
 
 

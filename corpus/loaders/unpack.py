@@ -78,7 +78,8 @@ def _walk(content: bytes, limits: LoaderLimits) -> Iterator[tuple[Member, Callab
             entry = next(entries, None)
         except _ERRORS as error:
             if not count:
-                raise UnreadableFile(f"The archive is damaged: {error}.") from error
+                reason = str(error).partition(":\n")[0]  # tarfile adds a line for each way it tried
+                raise UnreadableFile(f"The archive is damaged: {reason}.") from error
             yield Member("", 0, f"The archive is damaged after {count} files: {error}."), bytes
             return
         if entry is None:

@@ -46,17 +46,16 @@ def shown_uri(source_uri: str, *, file_path: str) -> str:
 
 
 def short_place(uri: str) -> str:
-    """Return the file of a shown URI with its folder, or a web page with its host, for people.
+    """Return a web page with its host, or a file of another program with its folder, for people.
 
-    Other URIs are returned whole.
+    Other URIs, and paths from a root or an archive on, are returned whole.
     """
     uri = unquote(uri)
     parts = urlsplit(uri)
     steps = [step for step in parts.path.split("/") if step]
     if parts.scheme in {"http", "https"}:
         return "/".join([parts.netloc, *steps[-1:]])
-    # Without a scheme it is a path from its root on.
-    return "/".join(steps[-2:]) if parts.scheme in {"file", ""} else uri
+    return "/".join(steps[-2:]) if parts.scheme == "file" else uri
 
 
 def matching(column: str, lookup: str, value: Any, *, of: str = "") -> Q:

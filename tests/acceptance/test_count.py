@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import pytest
 from django.conf import settings
+from django.core.files.uploadedfile import SimpleUploadedFile
 
 from corpus.models import Collection, Document, DocumentContent
 from tests.support.client import Api
@@ -55,6 +56,7 @@ def test_whole_words_in_any_case_are_counted(api: Api, drift: dict[str, str]) ->
         assert document.text[each["start_char"] : each["end_char"]] == each["quote"]
         around = each["context"]
         assert document.text[around["start_char"] : around["end_char"]] == around["text"]
+        assert not document.text[: around["start_char"]][-1:].isalnum()
 
 
 def test_question_is_answered_by_the_count(api: Api, drift: dict[str, str]) -> None:
@@ -215,9 +217,23 @@ def test_page_shows_counts_groups_and_places(api: Api, drift: dict[str, str]) ->
     assert f"/ui/documents/{drift['Further']}?start=4&amp;end=15#passage" in shown
     assert "No such" not in api.page("/ui/count")
     assert "Other forms of the words are not counted." in api.page("/ui/count", q="semaphore")
-    assert "Counted in all texts." in api.page(
-        f"/ui/answers/{api.answer('How often do my documents mention drift?')['id']}"
-    )
+
+
+def test_a_count_says_what_is_counted_and_links_its_scope(api: Api) -> None:
+    api.post("/create", {"index_name": "sheets"})
+    rows = "".join(f"A-{n},Baker & Sons of Lindow,Pump P20 of the quay,{n}\n" for n in range(3))
+    sheet = SimpleUploadedFile("a.csv", f"order,customer,product,price EUR\n{rows}".encode())
+    form = {"file": sheet, "collection": "sheets", "tags": "pumps"}
+    api.post("/ingest", form, format="multipart")
+    asked = {"collection": "sheets", "tag": "pumps"}
+    answer = api.answer("How often is EUR mentioned?", **asked)
+    assert "“EUR”, 3 times in all." in answer["answer"]
+    assert "each row of a sheet has the names of its columns" in answer["answer"]
+    shown = api.page(f"/ui/answers/{answer['id']}")
+    assert 'href="/ui/count?q=EUR&amp;collection=sheets&amp;tag=pumps"' in shown
+    assert "Exact count." in shown
+    assert "Confidence" not in shown
+    assert "Each row of a sheet has" in api.page("/ui/count", q="EUR", **asked)
 
 
 def test_turns_of_a_chat_are_counted_in_all_documents(api: Api, drift: dict[str, str]) -> None:

@@ -144,6 +144,11 @@ def test_a_file_that_cannot_be_read_is_refused(
     assert not Document.objects.exists()
 
 
+def test_tags_of_a_form_may_be_separated_by_commas(api: Api) -> None:
+    made = upload(api, b"# Tides\n\nHigh at noon.", "a.md", "text/markdown", tags=["a, b", "c"])
+    assert made.json()["tags"] == ["a", "b", "c"]
+
+
 def test_an_upload_without_a_file_is_400(api: Api) -> None:
     response = api.post("/ingest", {"other": BytesIO(b"x")}, format="multipart")
     assert response.status_code == 400

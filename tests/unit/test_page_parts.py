@@ -105,7 +105,7 @@ def test_a_page_says_what_became_of_the_model_s_text() -> None:
         ("file:///srv/handbook/benefits/index.md", "benefits/index.md"),
         ("https://coast.example/towers/bavoke?x=1", "coast.example/bavoke"),
         ("https://coast.example", "coast.example"),
-        ("srv/inbox/notes/a.md", "notes/a.md"),
+        ("srv/inbox/notes/a.md", "srv/inbox/notes/a.md"),
         ("ticket 12", "ticket 12"),
         ("", ""),
     ],

@@ -205,6 +205,7 @@ _ADVICE = (
         "OCR found no text",
         Advice("If there is some, scan it again: upright, sharp, 200 to 300 dpi."),
     ),
+    ("archive is damaged", Advice("Pack its files anew, or upload them unpacked.")),
     ("damaged", Advice("Open it in the program that made it, save it again, and upload that.")),
     ("well-formed", Advice("Open it in the program that made it, save it again, and upload that.")),
     ("NUL bytes", Advice("Give it the ending of what it really is.", names_formats=True)),

@@ -15,6 +15,7 @@ from qa.answer_question import answer_question
 from qa.answer_record import AnswerShown, new_answer_record
 from qa.checks import CONFIGURATION
 from qa.context import build_context
+from qa.counts import COUNT
 from qa.grounding.disagreement import describe_disagreement
 from qa.management.running_server import ask_server
 from qa.notices import UNANSWERED, UNSURE
@@ -58,7 +59,9 @@ class Command(BaseCommand):
                     f"\nAnswered by another answerer than requested: {shown['fallback']}"
                 )
             if shown["kind"] == models.Answer.Kind.ANSWER:
-                self.stdout.write(f"\nconfidence {shown['confidence']:.2f}")
+                is_count = shown["answerer"] == COUNT
+                confidence = f"confidence {shown['confidence']:.2f}"
+                self.stdout.write(f"\n{'exact count' if is_count else confidence}")
 
     def _answer_here(self, options: dict[str, Any]) -> dict[str, Any]:
         try:
