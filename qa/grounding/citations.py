@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from corpus.sentences import sentence_spans
 from qa.grounding.confidence import Calibration, gather_evidence, likeliest_first
 from qa.grounding.disagreement import find_disagreement, mark_disagreeing, prefer_newest
+from qa.grounding.support.verdict import ADDRESS, ADDRESS_STOPS
 from qa.segments import sentences_around
 from qa.types import (
     Answer,
@@ -20,7 +21,6 @@ from qa.types import (
     Passage,
     Query,
     Quote,
-    Reading,
 )
 
 if TYPE_CHECKING:
@@ -130,6 +130,8 @@ _EDGE_MARKS = re.compile(
 )
 _MARK = re.compile(r"\A(?:[-*+\u2022]|\d{1,3}[.)])\s+")
 _STOPS = ".!?\u3002 "
+# Not < and >, which compare numbers.
+_PAIRS = dict(zip("([{}])", ")]}{[(", strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,9 +276,10 @@ def _find_short(text: str, citations: Sequence[Citation]) -> tuple[int, int] | N
     if not readings:
         return None
     passage, reading = readings[0]
-    if reading.margin < SHORT_FROM or not _is_one_thing(passage, reading):
+    start, end = _mark_whole(passage.text, reading.start, reading.end)
+    if reading.margin < SHORT_FROM or not _is_one_thing(passage.text, start, end):
         return None
-    start, end = reading.start + passage.start_char, reading.end + passage.start_char
+    start, end = start + passage.start_char, end + passage.start_char
     for citation in citations:
         if citation.passage.chunk_id != passage.chunk_id:
             continue
@@ -288,15 +291,32 @@ def _find_short(text: str, citations: Sequence[Citation]) -> tuple[int, int] | N
     return None
 
 
-def _is_one_thing(passage: Passage, reading: Reading) -> bool:
+def _mark_whole(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the span with whole addresses, and without a lone bracket or a comma at its edges."""
+    for found in ADDRESS.finditer(text):
+        first, last = found.start(), found.start() + len(found[0].rstrip(ADDRESS_STOPS))
+        if first < end and start < last:
+            start = start if text[start:first].strip("<(") else first
+            end = end if text[last:end].strip(">)" + ADDRESS_STOPS) else last
+    while start < end and text[start] in _PAIRS and _PAIRS[text[start]] not in text[start:end]:
+        start += 1
+    while start < end and (
+        text[end - 1] in ",;:"
+        or (text[end - 1] in _PAIRS and _PAIRS[text[end - 1]] not in text[start:end])
+    ):
+        end -= 1
+    return start, end
+
+
+def _is_one_thing(text: str, start: int, end: int) -> bool:
     """Return whether the marked words are neither a whole sentence nor layout marks."""
-    marked = passage.text[reading.start : reading.end].strip()
-    if _EDGE_MARKS.search(marked):
+    if _EDGE_MARKS.search(text[start:end].strip()):
         return False
-    for start, end in sentence_spans(passage.text):
-        words = _MARK.sub("", passage.text[start:end].rstrip(_STOPS))
-        last = start + len(passage.text[start:end].rstrip(_STOPS))
-        is_whole = reading.start <= last - len(words) and last <= reading.end
+    for sentence_start, sentence_end in sentence_spans(text):
+        sentence = text[sentence_start:sentence_end].rstrip(_STOPS)
+        words = _MARK.sub("", sentence)
+        last = sentence_start + len(sentence)
+        is_whole = start <= last - len(words) and last <= end
         if is_whole and len(words.split()) > MAX_NAMING_WORDS:
             return False
     return True

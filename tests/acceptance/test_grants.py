@@ -14,7 +14,7 @@ from accounts.authentication import principal_of
 from accounts.keys import create_key
 from corpus.access.principal import acting_as
 from corpus.catalogue import create_collection
-from corpus.models import Collection, Document, Grant
+from corpus.models import Collection, Document, Grant, Job
 from qa.models import Answer, Session
 from tests.support.documents import LIGHTHOUSE_QUESTION
 from tests.support.users import ADDRESS, CALLER, Tenant, call
@@ -60,6 +60,24 @@ def test_a_role_may_what_it_says(
     kept = Grant.objects.get()
     assert call(ida.key, "delete", f"/collections/secret/access/{kept.pk}").status_code == 204
     assert statuses(otto.key, ida) == (404, 404, 404, 404)
+
+
+def test_pages_offer_readers_no_change_of_a_document(ida: Tenant, otto: Tenant) -> None:
+    document = f"/ui/documents/{ida.ids['document_id']}"
+    bulk = {"id": ida.ids["document_id"], "act": "delete"}
+    Job.objects.all().delete()  # lacks what pages show of one
+    offers = ("Delete document", "Re-embed", "Save tags")
+    client = Client()
+    client.force_login(otto.user)
+    for role, may_change in (("reader", False), ("writer", True)):
+        grant(ida, role, user="otto")
+        page = client.get(document).content.decode()
+        assert [offer in page for offer in offers] == [may_change] * 3
+        boxes = client.get("/ui/library").content.decode().count('form="bulk"')
+        assert boxes == may_change
+        expected = 200 if may_change else 403
+        assert client.get(f"{document}/delete").status_code == expected
+        assert client.post("/ui/library/bulk", bulk).status_code == expected
 
 
 def test_a_group_may_what_it_is_granted(ida: Tenant, otto: Tenant) -> None:

@@ -33,6 +33,19 @@ def test_an_upload_is_taken_in_by_a_job(client: Client, uploads: Path) -> None:
     assert Path(document.file_path).is_relative_to(uploads)
 
 
+def test_pages_say_that_a_file_was_refused(client: Client, uploads: Path) -> None:
+    for name, body in (("kept.md", LIGHTHOUSE.encode()), ("bad.pdf", b"%PDF-1.4 no")):
+        assert run_job_slice(upload(client, name, body).pk)
+    jobs = client.get("/ui/jobs").content.decode()
+    assert '<span class="state is-warned">Done, 1 refused</span>' in jobs
+    assert "0 of 1" in jobs
+    assert "2 documents, 1 failed<" in client.get("/ui/library").content.decode()
+
+
+def test_without_a_login_no_page_leads_to_the_admin_s_password(client: Client) -> None:
+    assert "/admin/" not in client.get("/ui/jobs").content.decode()
+
+
 def test_all_uploads_go_with_their_collection(
     client: Client, uploads: Path, django_capture_on_commit_callbacks: Any
 ) -> None:

@@ -274,6 +274,27 @@ def test_words_with_marks_at_their_edges_are_not_pointed_at(words: str) -> None:
     assert marked(f"{words} is ground there all year long.", words) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "words", "short"),
+    [
+        ("Sign <https://code.example.com/cla>.", "https://code.example.com/cla>", None),
+        ("Sign <https://code.example.com/cla>.", "code.example", None),
+        ("Sign https://code.example.com/cla, then send it.", "example.com/cla,", None),
+        ("Read https://x.example/Mill_(old) first.", "/Mill_(", "https://x.example/Mill_(old)"),
+        ("Write to anna.holt@mill.example.", "holt", "anna.holt@mill.example"),
+        ("The mill (of 1874) is old.", "(of 1874", "of 1874"),
+        ("The mill of 1874, which is old.", "1874,", "1874"),
+        ("Call open(path) in it.", "open(path)", "open(path)"),
+        ("It is kept < 5 years.", "< 5 years", "< 5 years"),
+        ("As www.mill.example says, in 1874.", "www.mill.example says", "www.mill.example says"),
+    ],
+)
+def test_addresses_are_pointed_at_whole_without_brackets(
+    text: str, words: str, short: str | None
+) -> None:
+    assert marked(text, words) == (short or "https://code.example.com/cla")
+
+
 def test_words_of_two_items_are_not_pointed_at() -> None:
     assert marked("Parts:\n- a wheel\n- a mill", "wheel\n- a mill") is None
 

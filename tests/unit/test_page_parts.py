@@ -83,10 +83,20 @@ def test_alike_vectors_lie_in_the_middle(count: int) -> None:
 
 def test_items_that_were_refused_are_no_failure_of_a_job() -> None:
     job = Job(status=Job.Status.SUCCEEDED, total=5, done=3, failed=2)
-    assert job_figures(job) == "3 of 5, 2 refused"
+    assert job_figures(job) == "3 of 5"  # its state says the others
     job.status = Job.Status.FAILED
     assert job_figures(job) == "3 of 5, 2 failed"
     assert job_figures(Job(total=5, done=3)) == "3 of 5"
+
+
+@pytest.mark.parametrize(
+    ("count", "name"),
+    [(1, "a0.md"), (3, "a0.md, a1.md, a2.md"), (5, "a0.md, a1.md, a2.md and 2 more")],
+)
+def test_a_job_of_an_upload_names_its_files(count: int, name: str) -> None:
+    paths = [f"/srv/uploads/1/a{number}.md" for number in range(count)]
+    job = Job(kind=Job.Kind.SYNC, arguments={"source": "upload", "paths": paths})
+    assert job_name(job) == f"Upload {name}"
 
 
 def test_a_page_says_what_became_of_the_model_s_text() -> None:

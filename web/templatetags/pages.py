@@ -150,6 +150,8 @@ def percent(share: float) -> int:
     return round(share * 100)
 
 
+# Of the files of an upload, in the name of its job.
+NAMES_SHOWN = 3
 _KINDS = {
     Job.Kind.EMBED: "Embed a document",
     Job.Kind.REEMBED: "Change the embedding model",
@@ -241,8 +243,9 @@ def job_name(job: Job) -> str:
     if job.kind == Job.Kind.SYNC:
         paths = arguments.get("paths", [])
         if arguments.get("source") == "upload":
-            is_single = len(paths) == 1
-            return f"Upload {paths[0].rsplit('/', 1)[-1] if is_single else f'{len(paths)} files'}"
+            names = [path.rsplit("/", 1)[-1] for path in paths[:NAMES_SHOWN]]
+            more = len(paths) - len(names)
+            return f"Upload {', '.join(names)}" + (f" and {more} more" if more else "")
         return f"Sync {', '.join(map(shown_path, paths))}"
     if job.kind == Job.Kind.EDIT:
         what = f"{job.total} document{'' if job.total == 1 else 's'}"
@@ -257,9 +260,9 @@ def job_name(job: Job) -> str:
 
 @register.filter
 def job_figures(job: Job) -> str:
-    """Return how many items of a job are done; of a job that succeeded, the others are refused."""
-    problem = "refused" if job.status == Job.Status.SUCCEEDED else "failed"
-    return f"{job.done} of {job.total}" + (f", {job.failed} {problem}" if job.failed else "")
+    """Return how many items of a job are done; the state of one that succeeded says the others."""
+    has_failed = job.failed and job.status != Job.Status.SUCCEEDED
+    return f"{job.done} of {job.total}" + (f", {job.failed} failed" if has_failed else "")
 
 
 @register.filter

@@ -5,9 +5,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
+from corpus.errors import NotAllowed
 from corpus.jobs.kinds.edit_job import Act, start_edit
 from corpus.jobs.run import run_jobs_now
-from corpus.models import Document
+from corpus.models import Collection, Document
 from qa import models
 from web.forms import BulkForm
 
@@ -25,6 +26,9 @@ def bulk(request: HttpRequest) -> HttpResponse:
         documents = list(
             Document.objects.listed().filter(pk__in=fields["id"]).order_by("title", "pk")
         )
+        writable = set(Collection.objects.writable().values_list("pk", flat=True))
+        if any(document.collection_id not in writable for document in documents):
+            raise NotAllowed("You can read some of these documents, but not delete them.")
         citations = models.Citation.objects.filter(document__in=fields["id"])
         context = {
             "documents": documents,

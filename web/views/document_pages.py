@@ -17,7 +17,7 @@ from corpus.ingestion.ingest import reingest_document
 from corpus.ingestion.normal_form import Outline
 from corpus.ingestion.original_files import has_pages
 from corpus.loaders.labels import LINE_LEVEL
-from corpus.models import Chunk, Document, DocumentContent
+from corpus.models import Chunk, Collection, Document, DocumentContent
 from corpus.postgres.snapshot import one_snapshot
 from corpus.tags import change_tags
 from qa import models
@@ -163,6 +163,7 @@ def document(request: HttpRequest, document_id: UUID) -> HttpResponse:
         "headings": headings_of(outline),
         "span": urlencode({"start": marked[0], "end": marked[1]}) if marked else "",
         "page_number": page_number if has_pages(row) else None,
+        "is_writable": Collection.objects.writable().filter(pk=row.collection_id).exists(),
         "is_stale": bool(fields["sha"]) and fields["sha"] != row.content_sha256,
     }
     return render(request, "web/document.html", context)
@@ -175,6 +176,7 @@ def delete(request: HttpRequest, document_id: UUID) -> HttpResponse:
         delete_document(document_id)
         return redirect("web:library")
     row = find_document(document_id)
+    Collection.objects.get_writable(row.collection.qualified_name)
     citations = models.Citation.objects.filter(document=row)
     context = {
         "document": row,

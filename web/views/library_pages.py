@@ -55,6 +55,7 @@ def library(request: HttpRequest) -> HttpResponse:
         after=fields["after"],
         before=fields["before"],
     )
+    failed = documents.filter(status=Document.Status.FAILED)
     jobs = read_work(request)
     collections = Collection.objects.select_related("owner")
     watched = list(WatchedFolder.objects.select_related("collection__owner", "job"))
@@ -65,10 +66,12 @@ def library(request: HttpRequest) -> HttpResponse:
         "types": [(name, known.name) for name, known in FORMATS.items()],
         "statuses": Document.Status.choices,
         "collections": collections.with_counts(),
+        "writable_ids": set(collections.writable().values_list("pk", flat=True)),
         "into": collections.writable() or [DEFAULT_COLLECTION],
         "owned": collections.owned() if current_user_id() is not None else [],
         "tags": Tag.objects.names_in_use(),
         "page": page,
+        "failed_count": failed.order_by()[: COUNT_LIMIT + 1].count(),
         "count": documents.order_by()[: COUNT_LIMIT + 1].count(),
         "counted": COUNT_LIMIT,
         "jobs": jobs,

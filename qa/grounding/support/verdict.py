@@ -39,7 +39,10 @@ MARGIN = 2.0
 MAX_JUDGED = 48
 
 # A URL or mail address: a name in lower case.
-_ADDRESS = re.compile(r"(?:https?://|www\.)[^\s<>\"')\]]+|[\w.+-]{1,64}@[\w.-]+", re.IGNORECASE)
+ADDRESS = re.compile(
+    r"(?:https?://|www\.)(?:\([^\s<>()]*\)|[^\s<>\"'()\]])+|[\w.+-]{1,64}@[\w.-]+", re.IGNORECASE
+)
+ADDRESS_STOPS = ".,;:!?"
 
 # A supporting source outranks a contradicting one; see ``_decide``.
 _RANKS: dict[Verdict, int] = {"supported": 3, "partial": 2, "contradicted": 1, "unsupported": 0}
@@ -147,7 +150,7 @@ def keeps_facts(claim: str, source: str) -> bool:
     if find_unknown_numbers(words, source_words) or find_unknown_names(words, source_words):
         return False
     known = source.lower()
-    return all(address.rstrip(".,;:!?") in known for address in _ADDRESS.findall(claim.lower()))
+    return all(address.rstrip(ADDRESS_STOPS) in known for address in ADDRESS.findall(claim.lower()))
 
 
 def share_covered(claim: Sequence[Word], sources: Sequence[Sequence[Word]]) -> float:

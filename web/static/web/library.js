@@ -121,7 +121,7 @@ function showPicked() {
   const all = document.querySelector("#pick-all");
   if (!all) return;
   const count = picks().filter((box) => box.checked).length;
-  all.disabled = false;
+  all.disabled = !picks().length;
   all.checked = count > 0 && count === picks().length;
   all.indeterminate = count > 0 && !all.checked;
   document.querySelector(".picked-count").textContent = `${count} selected`;
