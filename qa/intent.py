@@ -354,6 +354,11 @@ _EXPLETIVE = re.compile(
     r"^(?>.*?\bit\b).*?\b(?:to|that|if|when)\s+\w+", re.IGNORECASE | re.MULTILINE
 )
 _DEFINITION = re.compile(r"^\s*(?:who|what)\s+(?:is|are|was|were)\s+\w", re.IGNORECASE)
+# "The Pro plan?" and "What about the Pro plan?" ask of it what was asked before.
+_NEW_SUBJECT = re.compile(
+    r"(?:(?:what|how)\s+about\s+)?(?P<subject>(?:the|an?|our|my|your)(?:\s+[\w'’-]+){1,3})[\s?!.]*",
+    re.IGNORECASE,
+)
 _TOPIC_START = re.compile(r"\b(?:the|an?|our|my|your|this|these)\s+(?=\w)", re.IGNORECASE)
 _WORD = re.compile(r"[\w][\w'’-]*")
 
@@ -383,12 +388,31 @@ def complete_follow_up(question: str, history: Sequence[Exchange]) -> str:
     """
     if not history or not is_follow_up(question):
         return question
-    standing = [past.question for past in history if past.searched == past.question]
-    topic = find_topic(standing[-1] if standing else history[-1].searched)
-    bare = _CONJUNCTION.sub("", _FILLER.sub("", question)) or question
+    topic = _last_topic(history)
+    bare = _strip_start(question)
     if not topic or topic.lower() in bare.lower():
         return question
     return _insert_topic(bare, topic)
+
+
+def _last_topic(history: Sequence[Exchange]) -> str:
+    """Return the topic of the last standing question, with the last subject named since."""
+    topic = ""
+    for past in history:
+        changed = _NEW_SUBJECT.fullmatch(_strip_start(past.question))
+        if changed is not None:
+            subject = changed["subject"]
+            # "The Basic plan cost" becomes "the Pro plan cost".
+            _, _, rest = f"{topic} ".partition(f" {subject.split()[-1]} ")
+            topic = f"{subject} {rest}".strip()
+        elif past.searched == past.question:
+            topic = find_topic(past.question)
+    return topic or find_topic(history[-1].searched)
+
+
+def _strip_start(question: str) -> str:
+    """Return a question without the words that join it to what was said before."""
+    return _CONJUNCTION.sub("", _FILLER.sub("", question)) or question
 
 
 def is_follow_up(question: str) -> bool:
@@ -410,12 +434,16 @@ def complete_within_documents(question: str, history: Sequence[Exchange]) -> str
     """Return what to search for in the documents quoted last: the question's own words.
 
     Only words that refer to the topic are replaced. A topic that is merely appended finds the last
-    answer again.
+    answer again; but one that a follow-up changed is that of no standing question.
     """
-    bare = _CONJUNCTION.sub("", _FILLER.sub("", question)) or question
+    bare = _strip_start(question)
     references = (_PRONOUN, _POSSESSIVE, _DEMONSTRATIVE)
     refers = any(reference.search(bare) for reference in references)
-    return complete_follow_up(question, history) if refers else bare
+    changed = any(_NEW_SUBJECT.fullmatch(_strip_start(past.question)) for past in history[1:])
+    names_subject = _NEW_SUBJECT.fullmatch(bare) is not None
+    if refers or (changed and not names_subject):
+        return complete_follow_up(question, history)
+    return bare
 
 
 def is_brief(question: str) -> bool:

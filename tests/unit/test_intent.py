@@ -223,6 +223,24 @@ def test_the_topic_is_that_of_the_last_question_that_has_one() -> None:
     assert "the lighthouse at Bavoke" in complete_follow_up("And who keeps it?", history)
 
 
+@pytest.mark.parametrize(
+    ("changed", "searched"),
+    [
+        ("and the Pro plan?", "the Pro plan?"),
+        ("the Pro plan?", "the Pro plan?"),
+        ("What about the Pro plan?", "What about the Pro plan (the Basic plan cost)?"),
+    ],
+)
+def test_a_follow_up_may_change_the_topic_of_the_next(changed: str, searched: str) -> None:
+    first = "How much does the Basic plan cost?"
+    history = [Exchange(first, first, "19 EUR"), Exchange(changed, searched, "49 EUR")]
+    for complete in (complete_follow_up, complete_within_documents):
+        assert complete("and in 2025?", history) == "in 2025 (the Pro plan cost)?"
+    assert complete_within_documents("and the Team plan?", history) == "the Team plan?"
+    history.append(Exchange(ASKED, ASKED, ""))
+    assert "Bavoke" in complete_follow_up("How tall is it?", history)
+
+
 def test_a_topic_that_is_named_is_not_put_in_again() -> None:
     question = "And how tall is the lighthouse at Bavoke?"
     assert complete_follow_up(question, HISTORY) == question
