@@ -301,11 +301,11 @@ def test_a_duplicate_is_named_by_what_it_equals(client: Client, uploads: Path) -
 
 
 def test_a_failure_says_what_to_do(client: Client, uploads: Path) -> None:
-    run_job_slice(upload(client, "a.pdf", b"AT&TFORM").pk)
+    run_job_slice(upload(client, "a.docx", b"PK\x05\x06" + b"\0" * 18).pk)
     run_job_slice(upload(client, "a.zip", b"PK\x03\x04 torn").pk)
     page = client.get("/ui/library").content.decode()
     assert "Pack its files anew, or upload them unpacked." in page
-    assert "convert it to PDF, as ddjvu does) is not supported.</span>" in page.replace(
+    assert "unpack it and add the files inside) is not supported.</span>" in page.replace(
         ' <span class="advice">', "</span>"
     )
     assert "Supported are" not in page
