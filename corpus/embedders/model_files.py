@@ -24,7 +24,7 @@ GRAPH, QUANTIZED_GRAPH = "model.onnx", "model-int8.onnx"
 
 @dataclass(frozen=True, slots=True)
 class PackagedModel:
-    """Where the weights of a packaged model are, and where they come from.
+    """Locate the weights of a packaged model, and name their origin.
 
     Attributes:
         source: Its repository at the Hugging Face hub.

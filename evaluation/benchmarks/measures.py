@@ -39,7 +39,7 @@ SEED = 0
 
 
 class Rows(NamedTuple):
-    """What a figure is computed from: one row a question, shape (n, c)."""
+    """Hold what a figure is computed from: one row a question, shape (n, c)."""
 
     values: Array
     statistic: Statistic = mean

@@ -16,7 +16,7 @@ _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 class FirstResults(NamedTuple):
-    """How good the first results of a search are, each in [0, 1]."""
+    """Rate the first results of a search, each figure in [0, 1]."""
 
     precision: float
     recall: float
