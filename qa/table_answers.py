@@ -93,9 +93,9 @@ _RULE = re.compile(r"\|(?: *:?-+:? *\|)+")
 _CELL = re.compile(r"(?<=\|) *((?:[^|\\]|\\.)*?) *(?=\|)")
 # A row of a sheet, each value with the name of its column.
 _RECORD = re.compile(r"^[^\n:;|]+: [^\n;|]+(?:; [^\n:;|]+: [^\n;|]+)+$", re.MULTILINE)
-_PAIR = re.compile(r"([^\n:;|]+): ([^\n;|]+)(?:; |$)")
+_PAIR = re.compile(r"(?:^|(?<=; ))([^\n:;|]++): ([^\n;|]++)(?:; |$)", re.MULTILINE)
 _VALUE = re.compile(
-    r"[-\u2212(]*\s?(?P<currency>[$€£¥]?)\s?[-\u2212(]*"
+    r"(?<![-\u2212(])[-\u2212(]*+\s?(?P<currency>[$€£¥]?)\s?[-\u2212(]*+"
     r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)\s?%?\s?\)?\s?%?[*†]?"
 )
 _UNIT = re.compile(
@@ -127,8 +127,8 @@ _PERCENTAGES = ("share", "percent change")
 # What is asked in two steps, or is another average than that of cells.
 _STEPS = r"change|increase|decrease|difference|growth|percent\w*"
 _UNSURE = re.compile(
-    rf"\b(?:(?:{_STEPS})\b.*\baverage|average\b.*\b(?:{_STEPS})"
-    r"|weighted|ratio|respectively|times|annual\w*\b.*\brate|per)\b",
+    rf"\b(?:(?:{_STEPS})\b.{{0,200}}\baverage|average\b.{{0,200}}\b(?:{_STEPS})"
+    r"|weighted|ratio|respectively|times|annual\w*\b.{0,200}\brate|per)\b",
     re.I,
 )
 # A label that speaks of a change or an average may be what is asked for.
@@ -137,7 +137,7 @@ _CALCULATED = re.compile(r"\b(?:average|change|increase|decrease|difference|grow
 _WHOLE_FIRST = re.compile(r"\b(?:what|which) (?:percent(?:age)?|share|proportion) of\b", re.I)
 # All years from one to another; "between" two that are apart may mean these alone.
 _RANGE = re.compile(r"\b(?:19|20)\d\d\s*(?:to|through|until|[-\u2013])\s*(?:19|20)\d\d\b", re.I)
-_BETWEEN = re.compile(r"\bbetween\b.*?((?:19|20)\d\d)\D+((?:19|20)\d\d)", re.I)
+_BETWEEN = re.compile(r"\bbetween\b.{0,200}?((?:19|20)\d\d)\D{1,200}((?:19|20)\d\d)", re.I)
 # Words of a question that name no row and no column.
 _COMMON = (
     "a an and any are as at be been being between both by can change changed company "
