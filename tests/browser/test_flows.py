@@ -336,6 +336,7 @@ def test_all_collections_are_asked_and_one_document(page: Page, site: Site, widt
     source = page.locator(".turn .source-open").first
     expect(source.locator(".in-collection")).to_have_text("quay")
     expect(page.locator("#scope-shown")).to_have_text("All")
+    assert page.locator("#scope-toggle").evaluate("box => box.scrollWidth <= box.clientWidth")
     page.reload()
     expect(page.locator("#collection")).to_have_value("*")
     page.get_by_role("link", name="New chat").click()
