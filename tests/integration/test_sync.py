@@ -80,7 +80,7 @@ def test_a_second_sync_loads_and_encodes_nothing(
     def load(*args: Any, **kwargs: Any) -> Any:
         raise AssertionError("an unchanged file was loaded")
 
-    monkeypatch.setattr("corpus.ingestion.ingest.load_file", load)
+    monkeypatch.setattr("corpus.ingestion.ingest.load_or_convert", load)
     monkeypatch.setattr("corpus.ingestion.ingest.get_embedder", load)
     os.utime(folder / "a.md", (1, 1))
     job = sync(folder, collection)
@@ -221,7 +221,7 @@ def test_a_known_failure_is_told_again_without_loading(
 ) -> None:
     (folder / "bad.pdf").write_bytes(b"%PDF-1.7\nthis is no pdf at all")
     reason = sync(folder, collection).errors[0]["reason"]
-    monkeypatch.setattr("corpus.ingestion.ingest.load_file", None)
+    monkeypatch.setattr("corpus.ingestion.ingest.load_or_convert", None)
     job = sync(folder, collection)
     assert outcomes(job)["bad.pdf"] == "refused"
     assert job.errors[0]["reason"] == reason
@@ -311,7 +311,7 @@ def test_files_are_listed_as_pending_documents_at_once(
         seen.append(dict(Document.objects.values_list("file_path", "status")))
         raise BackendError("not now")
 
-    monkeypatch.setattr("corpus.ingestion.ingest.load_file", look)
+    monkeypatch.setattr("corpus.ingestion.ingest.load_or_convert", look)
     job = sync(folder, collection)
     assert sorted(seen[0].values()) == ["pending", "pending", "processing"]
     assert job.failed == 3

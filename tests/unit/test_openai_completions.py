@@ -76,7 +76,8 @@ def test_the_sources_are_listed_by_name_file_and_page() -> None:
     passage = replace(PASSAGE, title="Leave", source_uri="handbook/hr/index.md")
     citation = replace(cited(0, 10), passage=passage, page_range=PageRange(3, 3, None))
     _, _, sources = reply(Answer("q", TEXT, 0.9, (citation,))).text.partition("Sources:\n")
-    assert sources == f"- [1] Leave, hr/index.md, page 3, {settings.PKB_PUBLIC_URL}/ui/documents/d"
+    address = f"{settings.PKB_PUBLIC_URL}/ui/documents/d"
+    assert sources == f"- [1] Leave, handbook/hr/index.md, page 3, {address}"
 
 
 def test_an_abstention_says_so_and_cites_nothing() -> None:
