@@ -135,6 +135,23 @@ def read_lines(page: "PdfPage", text_page: "PdfTextPage") -> list[Line]:
     for table in find_tables(words, rules):
         of_lines = Counter(word.line for word in {w for row in table for c in row for w in c})
         # Of a line, all is in the table or nothing.
+        if all(counts[number] == count for number, count in of_lines.items()):
+            first, *others = sorted(of_lines)
+            taken = [line for number in of_lines if (line := lines[number])]
+            lines[first] = table_line(table, taken)
+            for number in others:
+                lines[number] = None
+    return [line for line in lines if line]
+    words = [
+        word
+        for number, (start, end) in enumerate(spans)
+        for match in re.compile(r"\S+").finditer(text, start, end)
+        if (word := _word(text_page, match, number))
+    ]
+    counts = Counter(word.line for word in words)
+    for table in find_tables(words, rules):
+        of_lines = Counter(word.line for word in {w for row in table for c in row for w in c})
+        # Of a line, all is in the table or nothing.
         if any(counts[number] != count for number, count in of_lines.items()):
             continue
         first, *others = sorted(of_lines)
@@ -161,8 +178,8 @@ def _rules(page: "PdfPage") -> list[Rule]:
     for each in islice(paths, _MAX_OBJECTS):
         count = raw.FPDFPath_CountSegments(each)
         raw.FPDFPath_GetDrawMode(each, fill, stroke)
-        if count > _MAX_SEGMENTS or not (fill.value or stroke.value):
-            continue
+        is_drawn = count <= _MAX_SEGMENTS and bool(fill.value or stroke.value)
+        count = count if is_drawn else 0
         raw.FPDFPageObj_GetMatrix(each, matrix)
         start = before = (0.0, 0.0)
         for at in range(count):
