@@ -135,30 +135,11 @@ def read_lines(page: "PdfPage", text_page: "PdfTextPage") -> list[Line]:
     for table in find_tables(words, rules):
         of_lines = Counter(word.line for word in {w for row in table for c in row for w in c})
         # Of a line, all is in the table or nothing.
-        if all(counts[number] == count for number, count in of_lines.items()):
-            first, *others = sorted(of_lines)
-            taken = [line for number in of_lines if (line := lines[number])]
-            lines[first] = table_line(table, taken)
-            for number in others:
-                lines[number] = None
-    return [line for line in lines if line]
-    words = [
-        word
-        for number, (start, end) in enumerate(spans)
-        for match in re.compile(r"\S+").finditer(text, start, end)
-        if (word := _word(text_page, match, number))
-    ]
-    counts = Counter(word.line for word in words)
-    for table in find_tables(words, rules):
-        of_lines = Counter(word.line for word in {w for row in table for c in row for w in c})
-        # Of a line, all is in the table or nothing.
-        if any(counts[number] != count for number, count in of_lines.items()):
-            continue
-        first, *others = sorted(of_lines)
-        taken = [line for number in of_lines if (line := lines[number])]
-        lines[first] = table_line(table, taken)
-        for number in others:
-            lines[number] = None
+        is_whole = all(counts[number] == count for number, count in of_lines.items())
+        numbers = sorted(of_lines) if is_whole else []
+        taken = [line for number in numbers if (line := lines[number])]
+        for at, number in enumerate(numbers):
+            lines[number] = None if at else table_line(table, taken)
     return [line for line in lines if line]
 
 
