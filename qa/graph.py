@@ -43,7 +43,6 @@ from qa.intent import (
     parse_count_query,
 )
 from qa.language_model import draft_and_verify, rewrite_question
-from qa.named_cells import mark_named_cells
 from qa.readers import headings_of, read_passages
 from qa.search.document_search import (
     choose_mentions,
@@ -55,7 +54,7 @@ from qa.search.document_search import (
     speaks_of,
 )
 from qa.search.hybrid import VersionPinnedRetriever
-from qa.table_answers import TABLE, write_answer
+from qa.table_answers import TABLE, mark_named_cells, write_answer
 from qa.table_answers import calculate as calculate_cells
 from qa.types import Answer, Passage, Query
 

@@ -1,4 +1,6 @@
-"""Calculate with the cells of tables: a change, a difference, a share, an average or a sum. Pure.
+"""Find the cells of tables that a question names, and calculate with them. Pure.
+
+The operations are a change, a difference, a share, an average and a sum.
 
 The rows and columns that a question names are found by their words. If a word of it stays
 unexplained, nothing is calculated: a wrong figure is worse than none.
@@ -12,7 +14,7 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
-from qa.types import Answer, Citation, Passage
+from qa.types import Answer, Citation, Passage, Reading
 
 # The answerer of these answers.
 TABLE = "table"
@@ -32,6 +34,9 @@ class Cell(NamedTuple):
     passage: Passage
 
 
+Row = Sequence[Cell]
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table.
@@ -43,7 +48,7 @@ class Table:
     """
 
     names: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[Row, ...]
     caption: str
     around: str
 
@@ -106,6 +111,11 @@ _UNIT = re.compile(
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _WORD = re.compile(r"[a-z]+|\d+(?:[.,]\d+)*", re.I)
 
+# The logits of a reading in a row that the question does not name, if another one is named.
+OTHER_ROW = -5.0
+# Shorter words of a label, such as initials, may be left out in a question.
+MIN_LABEL_CHARS = 3
+
 # The first that a question contains is asked for.
 _OPERATIONS = tuple(
     (name, re.compile(rf"\b(?:{pattern})\b", re.I))
@@ -166,6 +176,72 @@ def calculate(question: str, passages: Sequence[Passage]) -> Calculation | None:
     found = [each for each in made if each is not None]
     # Tables that disagree leave the question open.
     return found[0] if len({(each.number, each.unit) for each in found}) == 1 else None
+
+
+def mark_named_cells(question: str, passages: Sequence[Passage]) -> list[Passage]:
+    """Return the passages with readings in the row, or the cell, that the question names.
+
+    A row is named by its first cell. A reading in another row of the document's tables answers
+    no more. Readings outside of tables stay, and all if the question names no row, or several.
+    """
+    asked = _words(question)
+    tables = [read_tables([passage]) for passage in passages]
+    named = [list(_named_rows(of_passage, asked)) for of_passage in tables]
+    documents = {each.document_id for each, rows in zip(passages, named, strict=True) if rows}
+    marked = []
+    for passage, of_passage, rows in zip(passages, tables, named, strict=True):
+        reading = passage.reading
+        if reading and passage.document_id in documents and _is_in_table(reading, of_passage):
+            if rows:
+                start, end = _place_in(*rows[0], asked, reading)
+                reading = replace(reading, start=start, end=end)
+            else:
+                score, margin = min(reading.score, OTHER_ROW), min(reading.margin, OTHER_ROW)
+                reading = replace(reading, score=score, margin=margin)
+        marked.append(replace(passage, reading=reading))
+    return marked
+
+
+def _named_rows(
+    tables: Sequence[Table], asked: Sequence[str]
+) -> Iterator[tuple[Row, Sequence[str]]]:
+    """Yield the row of each table that alone is named, with the names of its columns."""
+    rows_by_names: dict[Sequence[str], list[Row]] = {}
+    for table in tables:
+        rows_by_names.setdefault(table.names, []).extend(filter(None, table.rows))
+    for names, rows in rows_by_names.items():
+        labels = [row[0].text for row in rows]
+        places = _named(labels, asked) or [
+            at for at, label in enumerate(labels) if _has_long_words(label, asked)
+        ]
+        if len(places) == 1 and len(rows) > 1:
+            yield rows[places[0]], names
+
+
+def _has_long_words(label: str, asked: Sequence[str]) -> bool:
+    words = {word for word in _words(label) if len(word) >= MIN_LABEL_CHARS}
+    return len(words) > 1 and words.issubset(asked)
+
+
+def _is_in_table(reading: Reading, tables: Sequence[Table]) -> bool:
+    cells = (cell for table in tables for row in table.rows for cell in row)
+    return any(cell.start < reading.end and reading.start < cell.end for cell in cells)
+
+
+def _place_in(
+    row: Row, names: Sequence[str], asked: Sequence[str], reading: Reading
+) -> tuple[int, int]:
+    """Return the span of the named column's cell in a row.
+
+    Without a named column it is the reading, if that is within the row already; else the row. In
+    rows whose header is elsewhere, the reader cannot tell one column from another.
+    """
+    columns = [at + 1 for at in _named(names[1:], asked) if at + 1 < len(row)]
+    if len(columns) == 1 and row[columns[0]].text:
+        return row[columns[0]].start, row[columns[0]].end
+    if names and row[0].start <= reading.start and reading.end <= row[-1].end:
+        return reading.start, reading.end
+    return row[0].start, row[-1].end
 
 
 def read_tables(passages: Sequence[Passage]) -> list[Table]:
@@ -263,7 +339,7 @@ def read_value(text: str) -> Value | None:
     return Value(-number if is_negative else number, match["currency"], "%" in text)
 
 
-def words_of(text: str) -> list[str]:
+def _words(text: str) -> list[str]:
     """Return words in lower case, and in the singular."""
     words = []
     for word in _WORD.findall(text.lower()):
@@ -273,14 +349,14 @@ def words_of(text: str) -> list[str]:
     return words
 
 
-_COMMON_WORDS = frozenset(words_of(_COMMON))
+_COMMON_WORDS = frozenset(_words(_COMMON))
 
 
 def _calculate_in(table: Table, operation: str, question: str) -> Calculation | None:
-    asked = words_of(question)
+    asked = _words(question)
     labels, names = [row[0].text if row else "" for row in table.rows], table.names[1:]
-    rows = named_places(labels, asked)
-    columns = _of_years(names, question, operation) or named_places(names, asked)
+    rows = _named(labels, asked)
+    columns = _of_years(names, question, operation) or _named(names, asked)
     # Along a row or a column, not both.
     is_along = bool(rows and columns) and min(len(rows), len(columns)) == 1
     if not is_along or any(_CALCULATED.search(labels[at]) for at in rows):
@@ -288,7 +364,7 @@ def _calculate_in(table: Table, operation: str, question: str) -> Calculation | 
     explained = (
         *(labels[at] for at in rows), *(names[at] for at in columns), table.names[0], table.caption,
     )  # fmt: skip
-    known = _COMMON_WORDS.union(*map(words_of, explained))
+    known = _COMMON_WORDS.union(*map(_words, explained))
     operands: list[Operand] = []
     for row, column in ((row, column) for row in rows for column in columns):
         cell = next(iter(table.rows[row][column + 1 :]), None)
@@ -305,7 +381,7 @@ def _calculate_in(table: Table, operation: str, question: str) -> Calculation | 
     return _result(operation, operands, question, "%" if True in units else scale)
 
 
-def named_places(names: Sequence[str], asked: Sequence[str]) -> list[int]:
+def _named(names: Sequence[str], asked: Sequence[str]) -> list[int]:
     """Return the places of the names that a question contains, in its order.
 
     A name within a longer one does not count; two equal names leave it open which is meant.
@@ -313,7 +389,7 @@ def named_places(names: Sequence[str], asked: Sequence[str]) -> list[int]:
     text = f" {' '.join(asked)} "
     spans: dict[int, tuple[int, int]] = {}
     for at, name in enumerate(names):
-        run = " ".join(words_of(name))
+        run = " ".join(_words(name))
         start = text.find(f" {run} ") if run else -1
         if start >= 0:
             spans[at] = (start, start + len(run))

@@ -63,9 +63,9 @@ class Settings(SourceSettings):
     @property
     def address(self) -> str:
         """Return its location; of a driver that is told a server, with the server."""
-        server = str(self.options.get("base_url", ""))
-        path = self.url.partition("://")[2] if server else self.url
-        return f"{server.rstrip('/')}/{path}".strip("/") if server else path.rstrip("/")
+        if server := str(self.options.get("base_url", "")):
+            return f"{server.rstrip('/')}/{self.url.partition('://')[2]}".rstrip("/")
+        return self.url.rstrip("/")
 
     def open(self, *, max_bytes: int) -> "Storage":
         return Storage(self, max_bytes=max_bytes)
@@ -131,7 +131,7 @@ class Storage:
             secret = self._settings.credential()
             name = self._settings.secret_option
             # WebDAV's driver wants both in one.
-            options[name] = (options.pop("username"), secret) if name == "auth" else secret
+            options[name] = (options.pop("username", ""), secret) if name == "auth" else secret
         with self._told():
             try:
                 driver, root = url_to_fs(self._settings.url, skip_instance_cache=True, **options)
@@ -163,8 +163,8 @@ class Storage:
 
 def _version(info: Info) -> str:
     """Return a hash of all that the driver tells of the content."""
-    known = {key: str(info[key]) for key in (*_VERSIONS, *_TIMES, "size") if info.get(key)}
-    return sha256(repr(known or sorted(info.items())).encode()).hexdigest()
+    known = {key: str(info[key]) for key in (*_VERSIONS, *_TIMES) if info.get(key)}
+    return sha256(repr([info.get("size"), known or sorted(info.items())]).encode()).hexdigest()
 
 
 def _modified_at(info: Info) -> datetime | None:

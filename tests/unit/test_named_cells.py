@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from qa.named_cells import OTHER_ROW, mark_named_cells
+from qa.table_answers import OTHER_ROW, mark_named_cells
 from qa.types import Passage, Reading
 
 PLAN = """The plan:

@@ -157,13 +157,11 @@ def _rules(page: "PdfPage") -> list[Rule]:
     )
     matrix = raw.FS_MATRIX()
     for each in islice(paths, _MAX_OBJECTS):
-        count = raw.FPDFPath_CountSegments(each)
         raw.FPDFPath_GetDrawMode(each, fill, stroke)
-        is_drawn = count <= _MAX_SEGMENTS and bool(fill.value or stroke.value)
-        count = count if is_drawn else 0
+        segment_count = raw.FPDFPath_CountSegments(each) if fill.value or stroke.value else 0
         raw.FPDFPageObj_GetMatrix(each, matrix)
         start = before = (0.0, 0.0)
-        for at in range(count):
+        for at in range(segment_count if segment_count <= _MAX_SEGMENTS else 0):
             segment = raw.FPDFPath_GetPathSegment(each, at)
             kind = raw.FPDFPathSegment_GetType(segment)
             raw.FPDFPathSegment_GetPoint(segment, x, y)
