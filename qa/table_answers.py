@@ -111,7 +111,7 @@ _UNIT = re.compile(
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _WORD = re.compile(r"[a-z]+|\d+(?:[.,]\d+)*", re.I)
 
-# The logits of a reading in a row that the question does not name, if another one is named.
+# Logits of a reading in another row than the named one: too low for its passage to be quoted.
 OTHER_ROW = -5.0
 # Shorter words of a label, such as initials, may be left out in a question.
 MIN_LABEL_CHARS = 3

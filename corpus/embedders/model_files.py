@@ -24,7 +24,7 @@ GRAPH, QUANTIZED_GRAPH = "model.onnx", "model-int8.onnx"
 
 @dataclass(frozen=True, slots=True)
 class PackagedModel:
-    """Locate the weights of a packaged model, and name their origin.
+    """A model in a Python package: where its weights are, and where they come from.
 
     Attributes:
         source: Its repository at the Hugging Face hub.
@@ -107,7 +107,8 @@ POOLINGS = ("mean", "cls")
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """
+    """The sizes of a model.
+
     Attributes:
         dimension: Length of a token's vector, and of a text's.
         max_length: Maximum input in tokens, with special tokens.

@@ -39,7 +39,7 @@ SEED = 0
 
 
 class Rows(NamedTuple):
-    """Hold what a figure is computed from: one row a question, shape (n, c)."""
+    """The values that a figure is computed from, a row for each question; shape (n, c)."""
 
     values: Array
     statistic: Statistic = mean

@@ -16,7 +16,7 @@ _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 class FirstResults(NamedTuple):
-    """Rate the first results of a search, each figure in [0, 1]."""
+    """Figures of the first results of a search, each in [0, 1]."""
 
     precision: float
     recall: float
