@@ -156,10 +156,10 @@ def read(state: QAState, runtime: Runtime[QAContext]) -> Update:
     context, query = runtime.context, state["query"]
     # Where several things are asked for, a list of headings may name them.
     headings = () if query.wants_list else headings_of(state["candidates"])
-    read_ones = read_passages(
+    passages = read_passages(
         query.text, state["passages"], reader=context.reader, headings=headings
     )
-    passages = mark_named_cells(query.text, read_ones)
+    passages = mark_named_cells(query.text, passages)
     return {"passages": context.verifier.compare_statements(query.text, passages)}
 
 
