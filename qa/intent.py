@@ -336,6 +336,18 @@ def asks_for_list(text: str) -> bool:
     return _ASKS_FOR_SEVERAL.search(text) is not None
 
 
+_ASKS_HOW = re.compile(
+    r"\bhow\s+(?:(?:do|can|could|should|must|shall|would)\s+(?:I|we|you|one|people)\b|to\b)"
+    r"|\bwhat\s+(?:do|should|must)\s+(?:I|we|you)\s+do\b",
+    re.IGNORECASE,
+)
+
+
+def asks_how(text: str) -> bool:
+    """Return whether a question asks how to do something, which steps may answer."""
+    return _ASKS_HOW.search(text) is not None
+
+
 _FILLER = re.compile(r"^\s*(?:(?:so|ok|okay|well|yes|no|thanks)\b[\s,.!]*)+", re.IGNORECASE)
 _CONJUNCTION = re.compile(r"^\s*(?:(?:and|but|or|also|then|plus)\b[\s,]*)+", re.IGNORECASE)
 _ELLIPSIS = re.compile(

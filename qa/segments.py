@@ -1,7 +1,7 @@
 """Split a text into quotable segments, each with the spans needed to understand it.
 
-A segment is a sentence, a list item, a table row, a block of code or a heading. Quotes in answers
-and a language model's sources consist of whole segments.
+A segment is a sentence, a list item, a table row, a block of code, the header of an e-mail or a
+heading. Quotes in answers and a language model's sources consist of whole segments.
 """
 
 import re
@@ -14,12 +14,15 @@ from corpus.sentences import is_marker, sentence_spans, trim_spans
 Span = tuple[int, int]
 """Half-open, in characters of the text."""
 
-_STEP = re.compile(r"\(?(\d{1,3})[.)]\s")
+STEP = re.compile(r"\(?(\d{1,3})[.)]\s")
 _ITEM = re.compile(r"(?:[-*+\u2022]|(?<!\d)\d++[.)])\s")
 # The row below a table's header.
 _RULE = re.compile(r"\A\|(?=[:| \t]*+-)[-:| \t]*+\Z")
-# A line that begins a block of code, or ends it where nothing stands behind the mark; or a row.
-_BLOCK_LINE = re.compile(r"^[ \t]*+(?:(```|~~~)([^\n]*+)|\|[^\n]*+)", re.MULTILINE)
+# The header of an e-mail, as pkb stores it.
+_FIELDS = r"From: [^\n]++(?:\n(?:To|Cc|Date): [^\n]++)++"
+# A line that begins a block of code, or ends it where nothing stands behind the mark; a row; or the
+# header of an e-mail.
+_BLOCK_LINE = re.compile(rf"^[ \t]*+(?:(```|~~~)([^\n]*+)|\|[^\n]*+|{_FIELDS})", re.MULTILINE)
 # A sentence with such a beginning needs the one before it.
 _REFERS_BACK = re.compile(
     r"(?:it|its|this|that|these|those|they|them|their|he|she|however|but|otherwise|so|thus"
@@ -47,6 +50,7 @@ class Kind(StrEnum):
     ROW = "row"
     RULE = "rule"
     CODE = "code"
+    FIELDS = "fields"
 
 
 _TABLE = frozenset({Kind.ROW, Kind.RULE})
@@ -159,6 +163,8 @@ def _kind_of(text: str, start: int, end: int) -> Kind:
         return Kind.CODE
     if text.startswith("|", start):
         return Kind.RULE if _RULE.match(text[start:end]) else Kind.ROW
+    if re.fullmatch(_FIELDS, text[start:end]):
+        return Kind.FIELDS
     return Kind.ITEM if _ITEM.match(text, start) else Kind.SENTENCE
 
 
@@ -222,13 +228,13 @@ def _lead_of(text: str, segments: Sequence[Segment], at: int) -> list[Segment]:
 
 def earlier_steps(text: str, segments: Sequence[Segment], at: int) -> list[Segment]:
     """Return the numbered steps before a step of its list; none unless all from 1 exist."""
-    own = _STEP.match(text, segments[at].start)
+    own = STEP.match(text, segments[at].start)
     if segments[at].kind is not Kind.ITEM or own is None:
         return []
     steps: list[Segment] = []
     wanted = int(own[1]) - 1
     for each in reversed(segments[:at]):
-        number = _STEP.match(text, each.start) if each.kind is Kind.ITEM else None
+        number = STEP.match(text, each.start) if each.kind is Kind.ITEM else None
         if number and each.indent == segments[at].indent and int(number[1]) == wanted:
             steps.append(each)
             wanted -= 1

@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from qa.grounding.confidence import answer_logit, likeliest_first
+from qa.intent import asks_how
 from qa.segments import (
+    STEP,
     Kind,
     Segment,
     Span,
@@ -20,7 +22,7 @@ from qa.types import Draft, OnDraft, Passage, Query, Quote, Reading, Statement, 
 SECOND_WITHIN = 3.0
 SECOND_SHARE = 0.5
 # The most words of a list or table, with what leads to it, that is said whole where several things
-# are asked for: docs/decisions/0024.
+# are asked for, and of the steps where it is asked how to do something: docs/decisions/0024.
 LIST_WORDS = 130
 
 
@@ -47,8 +49,11 @@ class ExtractiveAnswerer:
         read = likeliest_first(passages)
         if not read:
             return Draft((), self.name)
-        list_words = LIST_WORDS if query.wants_list else 0
-        chosen = _cut(*read[0], max_words=self.max_words, list_words=list_words)
+        only_steps = not query.wants_list
+        list_words = LIST_WORDS if query.wants_list or asks_how(query.text) else 0
+        chosen = _cut(
+            *read[0], max_words=self.max_words, list_words=list_words, only_steps=only_steps
+        )
         second = self._find_second(read, chosen)
         fresh = [each for each in second if not any(map(each.is_within, chosen))]
         quotes = [*chosen, *fresh]
@@ -73,11 +78,22 @@ class ExtractiveAnswerer:
         return ()
 
 
-def _cut(passage: Passage, reading: Reading, *, max_words: int, list_words: int = 0) -> list[Quote]:
+def _cut(
+    passage: Passage,
+    reading: Reading,
+    *,
+    max_words: int,
+    list_words: int = 0,
+    only_steps: bool = False,
+) -> list[Quote]:
     """Return the quoted spans of a passage, after the spans they need; adjacent ones are joined."""
     text = passage.text
     excerpt = find_excerpt(
-        text, (reading.start, reading.end), max_words=max_words, list_words=list_words
+        text,
+        (reading.start, reading.end),
+        max_words=max_words,
+        list_words=list_words,
+        only_steps=only_steps,
     )
     needs = find_needs(text, excerpt, max_words=max_words + NEEDED_WORDS)
     return [
@@ -101,7 +117,9 @@ def _join(spans: Sequence[Span], text: str) -> Iterator[Span]:
 NEEDED_WORDS = 15
 
 
-def find_excerpt(text: str, answer: Span, *, max_words: int, list_words: int = 0) -> Span:
+def find_excerpt(
+    text: str, answer: Span, *, max_words: int, list_words: int = 0, only_steps: bool = False
+) -> Span:
     """Return the span of the segments around the answer.
 
     Segments after the answer are added before those in front of it, up to the word limit. The span
@@ -113,6 +131,7 @@ def find_excerpt(text: str, answer: Span, *, max_words: int, list_words: int = 0
             the header of a table whose rule is the first of them.
         list_words: Word limit for a whole list or table with its lead-in, if the answer is in
             it or leads to it.
+        only_steps: Only a numbered list is taken; if it is too long, as many steps as fit.
     """
     segments = _section_around(text, answer)
     if not segments:
@@ -122,9 +141,9 @@ def find_excerpt(text: str, answer: Span, *, max_words: int, list_words: int = 0
     ]
     ahead = sum(each.start < answer[1] for each in segments[1:])
     first, last = (touched[0], touched[-1]) if touched else (ahead, ahead)
-    whole = _list_around(segments, first, last) if list_words else None
-    if whole is not None and len(text[slice(*whole)].split()) <= list_words:
-        return whole
+    for span in _list_around(text, segments, first, last, only_steps=only_steps):
+        if len(text[slice(*span)].split()) <= list_words:
+            return span
     first, last = _grow(text, segments, first, last, max_words=max_words)
     return segments[first].start, segments[last].end
 
@@ -168,7 +187,8 @@ def _grow(
         return 0 < at < len(segments) and segments[at].kind is Kind.RULE
 
     needed = max_words + NEEDED_WORDS
-    if segments[first].refers_back and has_room(first - 1, last, words=needed):
+    is_first = first == 0 or segments[first - 1].kind is Kind.FIELDS
+    if segments[first].refers_back and not is_first and has_room(first - 1, last, words=needed):
         first -= 1
     if segments[last].is_lead_in and has_room(first, last + 1, words=needed):
         last += 1
@@ -191,25 +211,37 @@ def _grow(
 
 
 def _is_neighbor(segments: Sequence[Segment], at: int) -> bool:
-    """Return whether a segment belongs to another item, or a table ends before it."""
-    if segments[at].kind in {Kind.ROW, Kind.RULE}:
+    """Return whether a segment belongs to another item, a table, or the header of an e-mail."""
+    if segments[at].kind in {Kind.ROW, Kind.RULE, Kind.FIELDS}:
         return True
     return segments[at + 1].begins_item and segments[at].is_listed
 
 
-def _list_around(segments: Sequence[Segment], first: int, last: int) -> Span | None:
-    """Return the list or table that segments belong to or introduce, with its lead-in."""
+def _list_around(
+    text: str, segments: Sequence[Segment], first: int, last: int, *, only_steps: bool
+) -> Iterator[Span]:
+    """Yield the list or table that segments belong to or introduce, with its lead-in.
+
+    Args:
+        only_steps: A numbered list, then the same without its last steps, up to the segments.
+    """
     at = next((at for at in range(first, last + 1) if segments[at].is_listed), last + 1)
     while at < len(segments) and not segments[at].is_listed:
         if segments[at].begins_block:
-            return None
+            return
         at += 1
     if at == len(segments):
-        return None
+        return
     begin, end = list_start(segments, at), max(at, last)
     while end + 1 < len(segments) and continues_list(segments, end + 1):
         end += 1
-    return segments[min(first, _first_leading(segments, begin))].start, segments[end].end
+    start = segments[min(first, _first_leading(segments, begin))].start
+    if only_steps and not STEP.match(text, segments[begin].start):
+        return
+    yield start, segments[end].end
+    for each in range(end, max(at, last), -1) if only_steps else ():
+        if segments[each].begins_item:
+            yield start, segments[each - 1].end
 
 
 def _first_leading(segments: Sequence[Segment], begin: int) -> int:

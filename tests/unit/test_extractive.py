@@ -92,6 +92,28 @@ def test_a_step_is_said_behind_those_before_it() -> None:
     assert said(answer(steps)) == [text]
 
 
+STEPS = "To bake:\n1. Knead it. Be slow.\n2. Wait.\n3. Bake it. Eat it."
+HOW = replace(QUERY, text="How do I bake it?")
+
+
+@pytest.mark.parametrize("words", ["Knead", "Wait", "Eat"])
+def test_asked_how_all_steps_of_the_list_are_said(words: str) -> None:
+    text = f"{STEPS}\n\nIt keeps long."
+    steps = read_as(replace(LIST, text=text, end_char=len(text)), words)
+    assert said(answer(steps, query=HOW)) == [STEPS]
+    assert said(answer(steps)) != [STEPS] or words == "Eat"
+
+
+def test_asked_how_as_many_whole_steps_are_said_as_are_few_words() -> None:
+    text = STEPS.replace("Eat", "Eat " * LIST_WORDS)
+    steps = read_as(replace(LIST, text=text, end_char=len(text)), "Knead")
+    assert said(answer(steps, query=HOW)) == [text.partition("\n3.")[0]]
+
+
+def test_asked_how_an_item_without_a_number_is_said_alone() -> None:
+    assert said(answer(read_as(LIST, "dark"), query=HOW)) == ["There are two:\n\n- Rye is dark."]
+
+
 def test_what_leads_to_an_item_is_left_out_where_it_is_long() -> None:
     text = LISTED.replace("two", "two " * 40)
     assert said(answer(read_as(replace(LIST, text=text), "pale"))) == ["- Oats are pale."]
@@ -381,6 +403,13 @@ def test_excerpts_of_the_samples_end_in_no_mark_and_have_what_leads_there(
                 if re.match(r"[-|]|\d+\. ", said) and not find_needs(text, span, max_words=999):
                     before = text[: span[0]].rstrip()
                     assert said.startswith("|") or not before.endswith(":")
+
+
+def test_the_header_of_a_mail_is_quoted_only_where_it_answers() -> None:
+    header = "From: Dr. Anna Holt <anna@mill.example>\nTo: All\nDate: Mon, 2 Nov 2026 10:00:00"
+    mail = f"{header}\n\nIt is shut on Monday. Rye is ground on Friday."
+    assert excerpt(mail, "Monday") == excerpt(mail, "Friday") == mail.partition("\n\n")[2]
+    assert excerpt(mail, "2 Nov", max_words=1) == header
 
 
 def test_a_paragraph_behind_a_list_is_no_item() -> None:

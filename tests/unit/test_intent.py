@@ -10,6 +10,7 @@ from qa.intent import (
     Intent,
     IntentKind,
     asks_for_list,
+    asks_how,
     classify,
     classify_request,
     complete_follow_up,
@@ -174,6 +175,22 @@ def test_a_question_for_several_things_is_told(question: str) -> None:
 )
 def test_a_question_for_one_thing_is_none_for_several(question: str) -> None:
     assert not asks_for_list(question)
+
+
+@pytest.mark.parametrize(
+    ("question", "is_how"),
+    [
+        ("How do I bake bread?", True),
+        ("how can we install it", True),
+        ("How to bake bread", True),
+        ("What should I do when the disk is full?", True),
+        ("How does it work?", False),
+        ("How many steps are there?", False),
+        ("Show tools.", False),
+    ],
+)
+def test_a_question_how_to_do_something_is_told(question: str, is_how: bool) -> None:
+    assert asks_how(question) is is_how
 
 
 ASKED = "Who built the lighthouse at Bavoke?"
