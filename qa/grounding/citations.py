@@ -128,6 +128,15 @@ _EDGE_MARKS = re.compile(
     r"\A(?:[*|#\u2022]|[-+]\s|\d{1,3}[.)]\s)|[*|#\u2022]\Z"
     r"|\n[ \t]{0,20}(?:[*|\u2022]|[-+]\s|\d{1,3}[.)]\s)"
 )
+# What "and" adds to a quantity, to a name, or as the last words of a clause; no clause of its own.
+_AND = r"[ \n](?:and|or|&)[ \n]"
+_NEXT_QUANTITY = re.compile(rf"{_AND}\W?\d[\w.,:]*+(?<![.,:])(?: [a-z]+\b)?")
+_NEXT_NAME = re.compile(rf"{_AND}[A-Z][\w'\u2019-]*+(?: [A-Z][\w'\u2019-]*+)*")
+_LAST_WORDS = re.compile(
+    rf"{_AND}(?=[a-z])(?!(?:we|you|it|they|he|she|there|this|that|these|those|then|not|do|does|did|is|are|was"
+    r"|were|be|has|have|had|must|may|can|could|should|shall|will|would)\b)"
+    r"(?:[\w'\u2019-]++ ){0,2}[\w'\u2019-]++(?=[.;:)]|\Z|\n\n)"
+)
 _MARK = re.compile(r"\A(?:[-*+\u2022]|\d{1,3}[.)])\s+")
 _STOPS = ".!?\u3002 "
 # Not < and >, which compare numbers.
@@ -292,7 +301,10 @@ def _find_short(text: str, citations: Sequence[Citation]) -> tuple[int, int] | N
 
 
 def _mark_whole(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the span with whole addresses, and without a lone bracket or a comma at its edges."""
+    """Return the span with whole addresses and what "and" adds to it; without a comma at its edges.
+
+    Lone brackets at its edges are left out, too.
+    """
     for found in ADDRESS.finditer(text):
         first, last = found.start(), found.start() + len(found[0].rstrip(ADDRESS_STOPS))
         if first < end and start < last:
@@ -305,7 +317,19 @@ def _mark_whole(text: str, start: int, end: int) -> tuple[int, int]:
         or (text[end - 1] in _PAIRS and _PAIRS[text[end - 1]] not in text[start:end])
     ):
         end -= 1
-    return start, end
+    return start, _end_of_and(text, start, end)
+
+
+def _end_of_and(text: str, start: int, end: int) -> int:
+    """Return the end of words and what "and" adds to them: more of their kind, or the last."""
+    last = text[start:end].rpartition(" ")[2]
+    patterns = [_LAST_WORDS]
+    if any(map(str.isdigit, text[start:end])):
+        patterns.append(_NEXT_QUANTITY)
+    if last[:1].isupper():
+        patterns.append(_NEXT_NAME)
+    found = (pattern.match(text, end) for pattern in patterns)
+    return max((match.end() for match in found if match), default=end)
 
 
 def _is_one_thing(text: str, start: int, end: int) -> bool:

@@ -295,6 +295,22 @@ def test_addresses_are_pointed_at_whole_without_brackets(
     assert marked(text, words) == (short or "https://code.example.com/cla")
 
 
+@pytest.mark.parametrize(
+    ("text", "words", "short"),
+    [
+        ("Anna Holt and Per Ode own it together.", "Anna Holt", "Anna Holt and Per Ode"),
+        ("It takes 3 days and 4 hours to dry.", "3 days", "3 days and 4 hours"),
+        ("It is of flour, water and a little salt.", "flour, water",
+         "flour, water and a little salt"),
+        ("It costs 5 crowns and is paid monthly.", "5 crowns", "5 crowns"),
+        ("Anna Holt and the cook of the old inn own it.", "Anna Holt", "Anna Holt"),
+        ("It costs 5 crowns and Anna pays it.", "5 crowns", "5 crowns"),
+    ],
+)  # fmt: skip
+def test_what_and_adds_to_the_words_is_pointed_at_too(text: str, words: str, short: str) -> None:
+    assert marked(text, words) == short
+
+
 def test_words_of_two_items_are_not_pointed_at() -> None:
     assert marked("Parts:\n- a wheel\n- a mill", "wheel\n- a mill") is None
 
