@@ -42,6 +42,12 @@ class Reply:
     latency_ms: int
 
 
+def continues_session(session_id: UUID | None) -> bool:
+    """Return whether a question of this session has an earlier one."""
+    expired = Session.objects.expired()
+    return Message.objects.filter(session=session_id).exclude(session__in=expired).exists()
+
+
 def open_session(session_id: UUID | None = None, *, keep: bool = False) -> Session:
     """Return the session with this id, created if missing or expired; a new one for None.
 
@@ -125,8 +131,9 @@ def load_history(session: Session, *, max_tokens: int) -> list[Exchange]:
 def _quoted_versions(answer: Answer) -> tuple[str, ...]:
     """Return the document versions of ``Exchange.versions``."""
     quoted = [each.content_sha256 for each in answer.citations.all() if each.document_id]
+    others = [other["content_sha256"] for other in answer.disagreement]
     closest = [close["content_sha256"] for close in answer.closest[:1]]
-    return tuple(dict.fromkeys(quoted or closest))
+    return tuple(dict.fromkeys([*quoted, *others] if quoted else closest))
 
 
 def _find_short(answer: Answer) -> Quote | None:

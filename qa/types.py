@@ -50,8 +50,8 @@ class Exchange:
     Attributes:
         searched: The question completed from the conversation.
         answer: Empty if the documents did not contain one.
-        versions: SHA-256 of the document versions that it quotes; without an answer, of the one
-            with the closest passage.
+        versions: SHA-256 of the document versions that it quotes, and of those that disagree;
+            without an answer, of the one with the closest passage.
         short: The few words of the answer that a document answers with, else its first sentence;
             None if that version is gone.
     """

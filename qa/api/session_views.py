@@ -34,11 +34,19 @@ from qa.api.chat_stream import EVENT_STREAM, replay_answer, respond_with_events,
 from qa.concurrency import Listener, opening_slot
 from qa.context import build_context
 from qa.models import ChatStream
-from qa.sessions import CONTEXT_TOKENS, Reply, ask_in_session, open_session
+from qa.sessions import (
+    CONTEXT_TOKENS,
+    Reply,
+    ask_in_session,
+    continues_session,
+    open_session,
+)
 from qa.types import Passage
 
-# Characters of a question and of a selected text; tokens of the history.
+# Characters of a question, of the first one of a session, and of a selected text; tokens of the
+# history.
 MAX_QUESTION_CHARS = 2_000
+MIN_FIRST_QUESTION_CHARS = 5
 MAX_SELECTED_CHARS = 5_000
 MAX_CONTEXT_TOKENS = 100_000
 # Sources per reply, and characters per source: the citations have the rest.
@@ -71,8 +79,18 @@ class QuestionInput(serializers.Serializer[Any]):
 
 
 class AskInput(QuestionInput):
-    question = StrictCharField(min_length=5, max_length=MAX_QUESTION_CHARS)
+    question = StrictCharField(
+        max_length=MAX_QUESTION_CHARS,
+        help_text=f"at least {MIN_FIRST_QUESTION_CHARS} characters; a follow-up may be shorter",
+    )
     stream = StrictBooleanField(default=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        is_short = len(attrs["question"]) < MIN_FIRST_QUESTION_CHARS
+        if is_short and not continues_session(attrs["session_id"]):
+            reason = f"A first question needs at least {MIN_FIRST_QUESTION_CHARS} characters."
+            raise ValidationError({"question": [reason]})
+        return attrs
 
 
 class AskSelectedInput(AskInput):

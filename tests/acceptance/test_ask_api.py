@@ -65,6 +65,28 @@ def test_a_follow_up_is_answered_from_the_documents_quoted_last(api: Api) -> Non
     assert "Olmen" not in asked["answer"]
 
 
+def test_a_disagreement_is_told_in_a_follow_up_too(api: Api) -> None:
+    api.ingest(LIGHTHOUSE, title="Bavoke")
+    api.ingest(LIGHTHOUSE.replace("Orsolya Quill", "Tamas Berg"), title="Coast")
+    first = api.ask()
+    asked = api.ask("And who built it, did you say?", session_id=first["session_id"])
+    assert first["disagreement"]
+    assert [each["title"] for each in asked["disagreement"]] == [
+        each["title"] for each in first["disagreement"]
+    ]
+
+
+def test_a_follow_up_may_be_one_short_word(api: Api, settings: Any) -> None:
+    api.ingest(LIGHTHOUSE)
+    session_id = api.ask()["session_id"]
+    assert searched(api.ask("why?", session_id=session_id)) == "why (the lighthouse at Bavoke)?"
+    for other in (str(uuid4()), None):
+        assert api.post("/ask", {"question": "why?", "session_id": other}).status_code == 400
+    long_ago = timezone.now() - timedelta(minutes=settings.PKB_SESSION_MINUTES + 1)
+    Session.objects.filter(pk=session_id).update(last_used_at=long_ago)
+    assert api.post("/ask", {"question": "why?", "session_id": session_id}).status_code == 400
+
+
 def test_an_answer_is_shortened_to_the_words_that_answer(api: Api) -> None:
     api.ingest(LIGHTHOUSE)
     first = api.ask()
