@@ -91,6 +91,13 @@ def count_comparisons(tree: Filter) -> int:
     return sum(map(count_comparisons, tree.parts)) if isinstance(tree, Compound) else 1
 
 
+def metadata_keys(tree: Filter) -> frozenset[str]:
+    """Return the entries of metadata that a tree compares."""
+    if isinstance(tree, Compound):
+        return frozenset().union(*map(metadata_keys, tree.parts))
+    return frozenset() if tree.field else frozenset({tree.key})
+
+
 def _parse(tree: object, path: tuple[str, ...], *, depth: int) -> Filter:
     if not isinstance(tree, Mapping):
         raise FilterError(path, "Must be an object with a type.")

@@ -21,6 +21,7 @@ from corpus.api.fields import (
     TagListField,
     read_input,
 )
+from corpus.api.filter_notice import filter_notice
 from corpus.api.pagination import MAX_LIMIT
 from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors, InvalidInput
@@ -114,7 +115,9 @@ class CountView(APIView):
         count = read_count(wants_all=wants_csv, **fields)
         if wants_csv:
             return csv_response(count, grouped=fields["group_by"] is not None)
-        return Response(CountOutput(count).data)
+        asked = fields["filters"], fields["collection"]
+        notice = filter_notice(*asked) if not count.searched_count else None
+        return Response(CountOutput(count).data, headers=notice)
 
 
 def read_count(*, collection: str, wants_all: bool, **fields: Any) -> MentionCount:

@@ -20,6 +20,7 @@ from corpus.api.fields import (
     TagListField,
     read_input,
 )
+from corpus.api.filter_notice import filter_notice
 from corpus.endpoints import EXAMPLE_QUESTION, Cost, Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors
 from corpus.models import ALL_COLLECTIONS, DEFAULT_COLLECTION, Collection
@@ -131,7 +132,9 @@ class SearchView(APIView):
                 result["collection"] = names.get(passage.collection_id)
         if not body["corrections"]:
             del body["corrections"]
-        return Response(body)
+        found_nothing = not passages.results
+        notice = filter_notice(query.filters, query.collection) if found_nothing else None
+        return Response(body, headers=notice)
 
 
 @endpoint(
