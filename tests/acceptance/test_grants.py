@@ -9,6 +9,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.db import DatabaseError, transaction
 from django.test import Client
+from django.utils import timezone
 
 from accounts.authentication import principal_of
 from accounts.keys import create_key
@@ -78,6 +79,25 @@ def test_pages_offer_readers_no_change_of_a_document(ida: Tenant, otto: Tenant) 
         expected = 200 if may_change else 403
         assert client.get(f"{document}/delete").status_code == expected
         assert client.post("/ui/library/bulk", bulk).status_code == expected
+
+
+def test_pages_offer_a_job_only_to_who_may_change_its_collection(ida: Tenant, otto: Tenant) -> None:
+    grant(ida, "writer", user="otto")
+    job = Job.objects.get(collection__owner=ida.user)
+    ended = {
+        "kind": Job.Kind.MAP,
+        "status": Job.Status.FAILED,
+        "finished_at": timezone.now(),
+        "errors": [],
+    }
+    Job.objects.filter(pk=job.pk).update(made_by=otto.user, **ended)
+    client = Client()
+    client.force_login(otto.user)
+    for role, may_retry in (("writer", True), ("reader", False)):
+        grant(ida, role, user="otto")
+        for page in ("/ui/jobs", f"/ui/jobs/{job.pk}"):
+            shown = client.get(page).content.decode()
+            assert (f"/ui/jobs/{job.pk}/retry" in shown) == may_retry
 
 
 def test_a_group_may_what_it_is_granted(ida: Tenant, otto: Tenant) -> None:

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from corpus.errors import JobNotFound
 from corpus.jobs.states import cancel_job, retry_job
-from corpus.models import Job
+from corpus.models import Collection, Job
 from web.forms import JobFilter
 from web.views.work import name_documents
 
@@ -27,6 +27,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
         "fields": fields,
         "statuses": Job.Status.choices,
         "jobs": page,
+        "writable_ids": _writable_ids(),
         "is_working": any(job.is_unfinished for job in page),
     }
     return render(request, "web/jobs.html", context)
@@ -39,7 +40,13 @@ def job(request: HttpRequest, job_id: UUID) -> HttpResponse:
         raise JobNotFound(f"There is no job {job_id}.")
     items = list(row.items.troubled_first()[:ITEMS_SHOWN])
     name_documents(items)
-    return render(request, "web/job.html", {"job": row, "items": items})
+    context = {"job": row, "items": items, "writable_ids": _writable_ids()}
+    return render(request, "web/job.html", context)
+
+
+def _writable_ids() -> set[int]:
+    """Return the keys of the collections whose jobs the user may retry and cancel."""
+    return set(Collection.objects.writable().values_list("pk", flat=True))
 
 
 @require_POST
