@@ -25,7 +25,7 @@ from corpus.errors import (
 )
 from corpus.ingestion.uploaded_files import delete_uploads_on_commit
 from corpus.lexical import ENGLISH
-from corpus.models import DEFAULT_COLLECTION, Collection, Document, Tag
+from corpus.models import DEFAULT_COLLECTION, Collection, Document, Rule, Tag
 from corpus.models.base import check_writable
 from corpus.models.collection import ANY_TAG
 from corpus.vector_index import ensure_vector_index
@@ -100,22 +100,50 @@ def get_or_create_collection(name: str) -> Collection:
 
 
 def change_collection(
-    name: str, *, description: str | None = None, chunking: Mapping[str, Any] | None = None
-) -> None:
+    name: str,
+    *,
+    new_name: str | None = None,
+    description: str | None = None,
+    chunking: Mapping[str, Any] | None = None,
+) -> Collection:
     """Change the given settings; documents are chunked by them when they are next ingested.
 
+    Rules that name a collection without an owner follow it to its new name.
+
     Raises:
+        CollectionExists: The new name is taken.
         CollectionNotFound: There is no collection with this name.
+        CollectionProtected: It is the default collection, which keeps its name.
         InvalidInput: The chunk settings contradict each other.
     """
     collection = Collection.objects.get_named(name)
     check_writable(Collection.objects.filter(pk=collection.pk))
+    if new_name is not None and new_name != collection.name:
+        _rename(collection, new_name)
     if description is not None:
         collection.description = description
     resolved = resolve_chunking(chunking or {}, current=ChunkSettings.of(collection))
     for field, value in resolved.as_fields().items():
         setattr(collection, field, value)
     collection.save()
+    return collection
+
+
+@transaction.atomic
+def _rename(collection: Collection, name: str) -> None:
+    is_ownerless, old_name = collection.owner_id is None, collection.name
+    if is_ownerless and old_name == DEFAULT_COLLECTION:
+        raise CollectionProtected(f"The collection {old_name!r} cannot be renamed.")
+    collection.name = name
+    try:
+        with transaction.atomic():
+            collection.save(update_fields=["name"])
+    except IntegrityError as exc:
+        raise CollectionExists(f"A collection {name!r} already exists.") from exc
+    if is_ownerless:
+        # Administrators own both; whoever acts may be restricted to some collections.
+        with acting_as(SYSTEM):
+            Rule.objects.filter(collection=old_name).update(collection=name)
 
 
 def delete_collection(name: str, *, if_empty: bool = False) -> None:

@@ -255,7 +255,7 @@ class CollectionNotEmpty(Conflict):
 
 
 class CollectionProtected(Conflict):
-    """This collection cannot be deleted."""
+    """This collection cannot be renamed or deleted."""
 
     code = "collection_protected"
 

@@ -235,6 +235,11 @@ class CollectionForm(PageForm):
         }
 
 
+class RenameCollectionForm(PageForm):
+    collection = CollectionField()
+    name = CollectionForm.base_fields["name"]
+
+
 class TagsForm(PageForm):
     tags = TagNames()
 

@@ -77,6 +77,7 @@ urlpatterns = [
     ),
     path("ui/library/formats", library_pages.formats, name="formats"),
     path("ui/library/collection", library_pages.add_collection, name="add_collection"),
+    path("ui/library/rename", library_pages.rename_collection, name="rename_collection"),
     path("ui/documents/<uuid:document_id>", document_pages.document, name="document"),
     path("ui/documents/<uuid:document_id>/pages/<int:number>", page_image_pages.page, name="page"),
     path("ui/documents/<uuid:document_id>/passage", ask_pages.passage, name="passage"),

@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework import generics, serializers
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -199,7 +198,7 @@ class CollectionView(APIView):
 
     errors: ClassVar[Errors] = {
         "get": [CollectionNotFound],
-        "patch": [CollectionNotFound],
+        "patch": [CollectionNotFound, CollectionExists, CollectionProtected],
         "delete": [CollectionNotFound, CollectionProtected, CollectionNotEmpty],
     }
 
@@ -210,10 +209,8 @@ class CollectionView(APIView):
     @extend_schema(request=CollectionUpdate, responses={200: CollectionResponse})
     def patch(self, request: Request, name: str) -> Response:
         values = read_input(CollectionUpdate, request.data)
-        if values.pop("name", name) != name:
-            raise ValidationError({"name": ["The name of a collection cannot be changed."]})
-        change_collection(name, **values)
-        return Response(_collection_response(name))
+        changed = change_collection(name, new_name=values.pop("name", None), **values)
+        return Response(_collection_response(changed.qualified_name))
 
     @extend_schema(parameters=[DeletionParams], responses={204: None})
     def delete(self, request: Request, name: str) -> Response:

@@ -9,7 +9,7 @@ from django.test import Client
 
 from corpus.api.outages import translate_error
 from corpus.embedders import get_embedder
-from corpus.models import Collection, Document
+from corpus.models import Collection, Document, Rule
 from qa.readers import get_reader
 from qa.search.rerankers import rerankers
 from tests.support.client import Api
@@ -173,14 +173,55 @@ def test_a_collection_lives_and_dies(api: Api) -> None:
     document_id = api.post("/ingest", text).json()["document_id"]
     changed = api.patch("/collections/notes", {"description": "Ours"}).json()
     assert (changed["description"], changed["document_count"]) == ("Ours", 1)
-    assert api.delete("/collections/notes?if_empty=true").status_code == 409
-    assert api.delete("/collections/notes").status_code == 204
+    renamed = api.patch("/collections/notes", {"name": "papers"}).json()
+    assert (renamed["name"], renamed["description"], renamed["document_count"]) == (
+        "papers", "Ours", 1,
+    )  # fmt: skip
     assert api.get("/collections/notes").status_code == 404
+    assert api.delete("/collections/papers?if_empty=true").status_code == 409
+    assert api.delete("/collections/papers").status_code == 204
+    assert api.get("/collections/papers").status_code == 404
     assert api.get(f"/documents/{document_id}").status_code == 404
 
 
 def test_the_default_collection_stays(api: Api) -> None:
     assert api.delete("/collections/default").status_code == 409
+    assert api.patch("/collections/default", {"name": "other"}).status_code == 409
+    assert api.patch("/collections/default", {"name": "default"}).status_code == 200
+
+
+def test_a_taken_name_is_given_to_no_other_collection(api: Api) -> None:
+    for name in ("notes", "papers"):
+        api.post("/collections", {"name": name})
+    assert api.patch("/collections/notes", {"name": "papers"}).status_code == 409
+    assert api.patch("/collections/notes", {"name": "no name"}).status_code == 400
+    assert api.get("/collections/notes").status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/search", "/count"])
+def test_metadata_that_no_document_has_are_named_where_nothing_is_found(
+    api: Api, path: str
+) -> None:
+    api.ingest(LIGHTHOUSE, metadata={"author": "Ida"})
+
+    def notice(key: str, value: str) -> str | None:
+        same = {"type": "eq", "key": key, "value": value}
+        filters = {"type": "and", "filters": [same, {**same, "key": "title", "type": "ne"}]}
+        reply = api.post(path, {"query": "keeper", "filters": filters})
+        assert reply.status_code == 200
+        return reply.headers.get("X-Notice")
+
+    assert notice("autör", "Ida") == (
+        'No document has the metadata "aut\\u00f6r". There are: "author".'
+    )
+    assert notice("author", "Ida") is notice("author", "Otto") is None
+
+
+def test_rules_follow_a_renamed_collection(api: Api) -> None:
+    api.post("/collections", {"name": "notes"})
+    api.post("/rules", {"name": "n", "words": ["basalt"], "collection": "notes"})
+    api.patch("/collections/notes", {"name": "papers"})
+    assert Rule.objects.get().collection == "papers"
 
 
 @pytest.mark.parametrize("name", ["", "1a", "-a", "a b", "a/b", "a.b", "é", "a\n", "a" * 101, 5])

@@ -233,6 +233,37 @@ def test_files_are_taken_in_with_their_state_shown(page: Page, tmp_path: Path) -
     expect(page.locator("#jobs")).to_contain_text("Upload broken.pdf")
 
 
+@pytest.mark.parametrize("width", [1280, 360])
+def test_a_collection_is_renamed(watched: tuple[Page, object], site: Site, width: int) -> None:
+    page, _ = watched
+    page.set_viewport_size({"width": width, "height": 740})
+    site.client.post("/collections", json={"name": "drafts"})
+    page.goto("/ui/library")
+    page.get_by_text("Rename a collection").click()
+    form = page.locator("form[action='/ui/library/rename']")
+    form.get_by_label("Collection").select_option("drafts")
+    form.get_by_label("New name").fill("default")
+    form.get_by_role("button", name="Rename").click()
+    expect(page.locator(".problem")).to_contain_text("already exists")
+    page.goto("/ui/library?collection=drafts")
+    page.get_by_text("Rename a collection").click()
+    form.get_by_label("New name").fill(f"papers-{width}")
+    form.get_by_role("button", name="Rename").click()
+    expect(page.locator("#collection")).to_have_value(f"papers-{width}")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_page_says_that_the_server_is_gone_until_it_is_back(
+    watched: tuple[Page, object],
+) -> None:
+    page, _ = watched
+    page.goto("/ui/library")
+    for is_gone in (True, False):
+        page.context.set_offline(is_gone)
+        page.evaluate("htmx.trigger('#work', 'refresh')")
+        expect(page.get_by_text("Cannot reach the server.")).to_have_count(int(is_gone))
+
+
 def test_a_text_is_pasted_tagged_and_deleted(page: Page) -> None:
     page.goto("/ui/library")
     page.get_by_text("Paste text").click()

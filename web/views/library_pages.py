@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from corpus.access.principal import current_user_id
-from corpus.catalogue import create_collection, get_or_create_collection
+from corpus.catalogue import change_collection, create_collection, get_or_create_collection
 from corpus.chunk_settings import default_chunking
 from corpus.embedders import embedders
 from corpus.endpoints import BodySize, Cost, Endpoint, endpoint
@@ -24,7 +24,14 @@ from corpus.sites import DEFAULT_DEPTH, DEFAULT_PAGES
 from corpus.user_quotas import read_usage
 from corpus.watched.due_syncs import source_states
 from corpus.watched.folders import is_watcher_running
-from web.forms import EVERY, CollectionForm, LibraryFilter, PasteForm, UploadForm
+from web.forms import (
+    EVERY,
+    CollectionForm,
+    LibraryFilter,
+    PasteForm,
+    RenameCollectionForm,
+    UploadForm,
+)
 from web.views.work import CLEARED, RECENTLY, read_work
 
 PAGE_SIZE = 50
@@ -68,6 +75,7 @@ def library(request: HttpRequest) -> HttpResponse:
         "collections": collections.with_counts(),
         "writable_ids": set(collections.writable().values_list("pk", flat=True)),
         "into": collections.writable() or [DEFAULT_COLLECTION],
+        "renamable": collections.owned().exclude(name=DEFAULT_COLLECTION, owner=None),
         "owned": collections.owned() if current_user_id() is not None else [],
         "tags": Tag.objects.names_in_use(),
         "page": page,
@@ -187,4 +195,11 @@ def paste(request: HttpRequest) -> HttpResponse:
 @require_POST
 def add_collection(request: HttpRequest) -> HttpResponse:
     collection = create_collection(**CollectionForm.read(request.POST))
+    return redirect(f"{reverse('web:library')}?collection={collection.qualified_name}")
+
+
+@require_POST
+def rename_collection(request: HttpRequest) -> HttpResponse:
+    fields = RenameCollectionForm.read(request.POST)
+    collection = change_collection(fields["collection"], new_name=fields["name"])
     return redirect(f"{reverse('web:library')}?collection={collection.qualified_name}")
