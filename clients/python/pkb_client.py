@@ -139,6 +139,8 @@ class Passage(_FromJson):
     end_char: int
     heading_path: Sequence[str]
     metadata: Mapping[str, Any]
+    # Where all collections were searched.
+    collection: str = ""
 
 
 @dataclass(frozen=True)

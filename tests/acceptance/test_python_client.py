@@ -73,6 +73,9 @@ def test_a_search_takes_filters(kb: Client) -> None:
     wanted = {"type": "lt", "key": "year", "value": 1900}
     found = kb.search(LIGHTHOUSE_QUESTION, filters=wanted, rerank=False)
     assert {passage.document_id for passage in found} == {stored.document_id}
+    assert {passage.collection for passage in found} == {""}
+    found = kb.search(LIGHTHOUSE_QUESTION, collection="*")
+    assert {passage.collection for passage in found} == {"default"}
 
 
 def test_what_is_stored_already_is_unchanged(kb: Client, tmp_path: Path) -> None:
