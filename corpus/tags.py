@@ -15,6 +15,8 @@ from corpus.models import ChunkTag, Document, Tag
 from corpus.models.base import check_writable
 
 MAX_TAG_CHARS = 64
+# Of a request, and of a file that names its own.
+MAX_TAGS = 100
 
 _Link = Document.tags.through
 

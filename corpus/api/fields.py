@@ -12,7 +12,7 @@ from rest_framework.utils import json
 from corpus.characters import is_storable
 from corpus.filters import Filter, FilterError, parse_filter
 from corpus.models import ALL_COLLECTIONS, NAME_PATTERN, QUALIFIED_NAME_PATTERN
-from corpus.tags import normalize_tags
+from corpus.tags import MAX_TAGS, normalize_tags
 from corpus.times import EARLIEST, LATEST, is_storable_time
 
 
@@ -158,7 +158,7 @@ class TagListField(serializers.ListField):
     child = StrictCharField(allow_blank=True, max_length=1_000)
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(max_length=100, **kwargs)
+        super().__init__(max_length=MAX_TAGS, **kwargs)
 
     def to_internal_value(self, data: Any) -> Any:
         return normalize_tags(super().to_internal_value(data))

@@ -10,11 +10,8 @@ from corpus.ingestion.normal_form import clean_json, clean_line
 from corpus.loaders.blocks import LoadedDocument
 from corpus.loaders.metadata import earliest_datetime, words_of_path
 from corpus.models import Document
-from corpus.tags import MAX_TAG_CHARS, normalize_tags
+from corpus.tags import MAX_TAG_CHARS, MAX_TAGS, normalize_tags
 from corpus.times import is_storable_time
-
-# The limit of a request.
-MAX_FILE_TAGS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +94,9 @@ def clean_attribute(value: str, column: str) -> str:
 
 
 def valid_tags(names: Iterable[str]) -> list[str]:
-    """Return the first hundred names, normalized, that are short enough for a tag."""
+    """Return the names that are short enough for a tag, normalized, at most ``MAX_TAGS``."""
     cleaned = map(clean_line, names)
-    return [name for name in cleaned if len(name) <= MAX_TAG_CHARS][:MAX_FILE_TAGS]
+    return [name for name in cleaned if len(name) <= MAX_TAG_CHARS][:MAX_TAGS]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ MAX_PATTERN_CHARS = 500
 MAX_STARS = 10
 MAX_PHRASES = 20
 MAX_PHRASE_CHARS = 200
-MAX_TAGS = 20
+MAX_RULE_TAGS = 20
 
 _STARS = re.compile(r"\*+")
 _SPECIAL = re.compile(r"[\\%_]")
@@ -57,7 +57,7 @@ def _validate(field: str, value: Any) -> Any:
         if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
             raise InvalidInput("Must be a list of texts.", field=field)
         phrases = list(dict.fromkeys(filter(None, (_clean(field, part) for part in parts))))
-        max_count = MAX_TAGS if field == "tags" else MAX_PHRASES
+        max_count = MAX_RULE_TAGS if field == "tags" else MAX_PHRASES
         if len(phrases) > max_count:
             raise InvalidInput(f"Must have at most {max_count} parts.", field=field)
         if any(len(phrase) > MAX_PHRASE_CHARS for phrase in phrases):

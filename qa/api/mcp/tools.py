@@ -33,7 +33,7 @@ from corpus.models import (
     Document,
 )
 from corpus.roots.shown_paths import shown_uri
-from corpus.tags import normalize_tags
+from corpus.tags import MAX_TAGS, normalize_tags
 from qa.answer_question import answer_question
 from qa.answer_record import AnswerShown, QuoteRecord, new_answer_record, public_url
 from qa.context import build_context
@@ -253,7 +253,7 @@ def ingest(
     text: str,
     title: Annotated[Storable, Field(max_length=512)] = "",
     source_uri: Annotated[Storable, Field(max_length=2_048)] = "",
-    tags: Annotated[list[Storable], Field(max_length=100)] = [],  # noqa: B006  (never changed)
+    tags: Annotated[list[Storable], Field(max_length=MAX_TAGS)] = [],  # noqa: B006  (never changed)
     collection: CollectionArgument = DEFAULT_COLLECTION,
 ) -> IngestedText:
     """Ingest a text. If the source_uri is known, the text replaces that document."""
