@@ -1,4 +1,4 @@
-"""What may stand in the settings of models and origins."""
+"""The settings' values and bounds."""
 
 from pathlib import Path
 
