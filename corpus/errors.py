@@ -163,6 +163,12 @@ class SiteNotFound(NotFound):
     code = "site_not_found"
 
 
+class GridNotFound(NotFound):
+    """No grid has this id."""
+
+    code = "grid_not_found"
+
+
 class ModelNotFound(NotFound):
     """No model has this name."""
 

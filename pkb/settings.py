@@ -242,6 +242,10 @@ SPECTACULAR_SETTINGS = {
         },
         {"name": "Jobs", "description": "Background jobs."},
         {
+            "name": "Grids",
+            "description": "Questions that are asked of each document of a collection.",
+        },
+        {
             "name": "Index scripts",
             "description": "Compatible endpoints for scripts that call a collection an index.",
         },

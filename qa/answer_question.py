@@ -12,7 +12,7 @@ from django.db.models import Model
 
 from accounts.audit import record_event
 from corpus.access.principal import current_user_id
-from corpus.errors import DocumentNotFound
+from corpus.errors import DocumentNotFound, GridNotFound
 from corpus.models import ALL_COLLECTIONS, Chunk, Collection, Document
 from corpus.telemetry import (
     Step,
@@ -82,6 +82,7 @@ def answer_question(
     route: str = "answer",
     history: Sequence[Exchange] = (),
     selected_text: str = "",
+    grid: models.Grid | None = None,
 ) -> AnsweredQuestion:
     """Answer a question from one collection or all, store the answer and return it.
 
@@ -90,6 +91,7 @@ def answer_question(
         document_id: The only document to answer from; its collection is asked then.
         history: Earlier exchanges, oldest first; they complete a follow-up question.
         selected_text: A text sent with the question; it is searched first.
+        grid: Store the answer as its cell for the question and the document.
 
     Raises:
         ClientDisconnected: By the context's listener.
@@ -122,7 +124,8 @@ def answer_question(
         }  # fmt: skip
         if document is not None:
             inputs["document"] = document.content_sha256
-        slot = None if selected_text.strip() else find_slot(inputs, asked, context)
+        is_cached = not selected_text.strip() and grid is None
+        slot = find_slot(inputs, asked, context) if is_cached else None
         cached = slot.get() if slot else None
         if slot:
             answer_cache.add(1, {**labels, "found": cached is not None})
@@ -141,7 +144,8 @@ def answer_question(
             collection=stored,
             is_of_all=is_of_all,
             tags=tags,
-            document_id=document_id,
+            document=document,
+            grid=grid,
             steps=list(made.steps),
             draft=made.draft,
             passages=made.passages,
@@ -163,7 +167,8 @@ def record_answer(
     collection: Collection,
     is_of_all: bool = False,
     tags: Sequence[str] = (),
-    document_id: UUID | None = None,
+    document: Document | None = None,
+    grid: models.Grid | None = None,
     steps: list[dict[str, Any]],
     draft: Draft | None = None,
     passages: Sequence[Passage] = (),
@@ -175,10 +180,14 @@ def record_answer(
 
     Args:
         collection: Was asked, alone or as the first of all.
-        tags: The question was limited to; ``document_id`` likewise.
+        tags: The question was limited to; ``document`` likewise.
+        grid: The answer replaces the cell of an earlier version of the document.
         draft: The unverified draft; stored if a language model wrote it.
         passages: The passages that the draft was written from.
         estimate: The shipped fit's confidence in an extract.
+
+    Raises:
+        GridNotFound, DocumentNotFound: The cell has lost its grid or document meanwhile.
     """
     quoted = [citation.passage for citation in answer.citations]
     cited = {passage.document_id for passage in quoted if not passage.is_selected}
@@ -186,12 +195,16 @@ def record_answer(
     draft_json = draft_to_json(draft, answer)
     read = {passage.document_id for passage in passages if draft_json and passage.document_id}
     # Locked until the commit: a deletion sees the answer, or the answer sees the deletion.
-    here = Document.objects.lock_for_key_share(cited | read)
+    only = {str(document.pk)} if document else set()
+    here = Document.objects.lock_for_key_share(cited | read | only)
     chunks_here = Chunk.objects.lock_for_key_share(chunks)
     row = _new_answer(answer, collection, steps)
     row.estimate = estimate
     row.asked_tags = list(tags)
-    row.asked_document_id = document_id
+    if document is not None and only <= here:
+        row.asked_document, row.asked_sha256 = document, document.content_sha256
+    if grid is not None:
+        _take_place_in_grid(row, grid)
     if is_of_all:
         row.collection = None
     if draft_json and read <= here:
@@ -208,10 +221,21 @@ def record_answer(
         if str(citation.chunk_id) not in chunks_here:
             citation.chunk_id = None
     models.Citation.objects.bulk_create(rows)
-    if current_user_id() is not None:
+    if current_user_id() is not None and grid is None:
         text = answer.question if settings.PKB_AUDIT_QUESTIONS else ""
         record_event("ask", subject=row.pk, text=text)
     return str(row.pk)
+
+
+def _take_place_in_grid(row: models.Answer, grid: models.Grid) -> None:
+    # One cell at a time, also if two jobs fill the grid.
+    if not models.Grid.objects.select_for_update(no_key=True).filter(pk=grid.pk).exists():
+        raise GridNotFound(f"There is no grid {grid.pk}.")
+    if row.asked_document is None:
+        raise DocumentNotFound("The document of the cell was deleted.")
+    row.grid, row.made_by, row.made_with = grid, None, None
+    cell = {"asked_document": row.asked_document, "question": row.question}
+    models.Answer.objects.filter(grid=grid, **cell).delete()
 
 
 def _new_answer(

@@ -12,13 +12,28 @@ from typing import Any, Self
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Case, Count, Exists, F, OuterRef, Prefetch, Q, Subquery, Value, When
+from django.db.models import (
+    Case,
+    Count,
+    Exists,
+    ExpressionWrapper,
+    F,
+    OuterRef,
+    Prefetch,
+    Q,
+    Subquery,
+    Value,
+    When,
+)
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
-from django.db.models.functions import Coalesce, Substr
+from django.db.models.functions import Coalesce, Lower, Substr
 from django.utils import timezone
 
+from corpus.filters import parse_filter
 from corpus.models import Chunk, Collection, Document
 from corpus.models.base import BoundModel, LockableQuerySet
+from corpus.models.document import DocumentQuerySet
+from corpus.roots.shown_paths import matching
 from qa.intent import IntentKind
 
 # Intents that documents cannot answer.
@@ -31,10 +46,74 @@ NO_QUESTIONS = (
 )
 
 
+# Columns and rows of a grid: what a page shows, and what a worker fills in some hours.
+MAX_GRID_QUESTIONS = 20
+MAX_GRID_DOCUMENTS = 1_000
+
+
+class Grid(models.Model):
+    """Questions to each document of a collection; its cells are answers from one document each.
+
+    Who may read the collection may read it, and who may change its documents may change it.
+
+    Attributes:
+        tags: Its documents have any of them; without tags, all are meant.
+        folder: What the shown paths or addresses of its documents begin with, or empty.
+        filters: As ``corpus.filters`` parses it, or None.
+        seen_version: The version of the collection by which its rows were last compared.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    collection = models.ForeignKey(Collection, models.CASCADE, related_name="grids")
+    name = models.CharField(max_length=200)
+    questions: models.JSONField[Any, Any] = models.JSONField(default=list)
+    tags = models.JSONField(default=list, blank=True)
+    folder = models.CharField(max_length=2048, blank=True, default="")
+    filters: models.JSONField[Any, Any] = models.JSONField(null=True, blank=True)
+    seen_version = ArrayField(models.UUIDField(), default=list, editable=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["created_at", "id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def documents(self) -> DocumentQuerySet:
+        """Return its rows, in the order of their titles."""
+        rows = Document.objects.stored().filter(collection=self.collection_id).tagged(self.tags)
+        if self.folder:
+            below = f"{self.folder.rstrip('/')}/"
+            columns = ("file_path", "source_uri")
+            is_path, is_address = (matching(each, "startswith", below) for each in columns)
+            rows = rows.filter(is_path | is_address)
+        if self.filters is not None:
+            rows = rows.matching_filter(parse_filter(self.filters))
+        return rows.order_by(Lower("title"), "pk")
+
+    def cells(self) -> AnswerQuerySet:
+        """Return the answers to its questions, with ``is_current``: the document is unchanged."""
+        is_current = Q(asked_sha256=F("asked_document__content_sha256"))
+        rows = Answer.objects.filter(grid=self, question__in=self.questions)
+        return rows.annotate(is_current=ExpressionWrapper(is_current, models.BooleanField()))
+
+    def stale_documents(self) -> DocumentQuerySet:
+        """Return its documents of which a question is to be asked, without those being read."""
+        of_version = {"asked_document": OuterRef("pk"), "asked_sha256": OuterRef("content_sha256")}
+        asked = Answer.objects.filter(grid=self, question__in=self.questions, **of_version)
+        per_document = asked.order_by().values("asked_document")
+        count = per_document.annotate(count=Count("pk")).values("count")
+        rows = self.documents().exclude(status__in=["pending", "processing"])
+        counted = rows.annotate(asked_count=Coalesce(Subquery(count), 0))
+        return counted.filter(asked_count__lt=len(self.questions))
+
+
 class AnswerQuerySet(LockableQuerySet["Answer"]):
     def unanswered(self) -> Self:
-        """Keep questions to the documents that got no answer."""
-        return self.filter(text="").exclude(kind="erased").exclude(intent__in=NO_QUESTIONS)
+        """Keep people's questions to the documents that got no answer."""
+        return (
+            self.filter(text="", grid=None).exclude(kind="erased").exclude(intent__in=NO_QUESTIONS)
+        )
 
     def by_question(self) -> models.QuerySet[Any, Any]:
         """Group by question: ``question``, count (``times``), and last time."""
@@ -59,6 +138,7 @@ class Answer(BoundModel):
         collection: None if all were asked; then it is shown to whom sees all that it quotes.
         quoted_collections: Keys of the collections with the documents that it was written from.
         asked_tags, asked_document: What the question was limited to.
+        grid: Whose cell it is; then it is shown to all readers of its collection.
     """
 
     class Kind(models.TextChoices):
@@ -77,6 +157,13 @@ class Answer(BoundModel):
     asked_tags = models.JSONField(default=list, db_default=[], blank=True)
     asked_document = models.ForeignKey(
         Document, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    asked_sha256 = models.CharField(
+        max_length=64, blank=True, default="", db_default="", help_text="of that document's text"
+    )
+    # The constraint below is its index.
+    grid = models.ForeignKey(
+        Grid, models.CASCADE, null=True, blank=True, related_name="answers", db_index=False
     )
     question = models.TextField()
     text = models.TextField(blank=True)
@@ -128,10 +215,22 @@ class Answer(BoundModel):
                 condition=models.Q(kind="answer") ^ models.Q(text=""),
                 name="answer_kind_fits_its_text",
             ),
+            models.UniqueConstraint(
+                "grid",
+                "asked_document",
+                "question",
+                condition=Q(grid__isnull=False),
+                name="answer_once_in_a_grid",
+            ),
         ]
 
     def __str__(self) -> str:
         return self.question[:80]
+
+    @property
+    def short(self) -> str:
+        """Return the few words that answer, else the whole text."""
+        return self.text[self.short_start : self.short_end]
 
 
 # An answer after one of its cited documents is deleted: all text is cleared.

@@ -50,7 +50,8 @@ _ITEM = re.compile(r"^[ \t>]*(?:[-+*]|\d+[.)])[ \t]", re.MULTILINE)
 
 
 def erase_derived_answers(sender: Any, *, documents: Sequence[UUID], **_: Any) -> None:
-    """Clear the citations of these documents and the answers that cite them."""
+    """Clear the citations of these documents and the answers that cite them; delete their cells."""
+    models.Answer.objects.filter(grid__isnull=False, asked_document__in=documents).delete()
     citing = Q(document__in=documents) | Q(pk__in=_find_in_selections(documents))
     citations = models.Citation.objects.filter(citing)
     answers = list(citations.order_by().values_list("answer", flat=True).distinct())
@@ -121,7 +122,7 @@ def purge(*, days: int | None = None, dry_run: bool = False) -> dict[str, int]:
     days = settings.PKB_RETENTION_DAYS if days is None else days
     if days is not None:
         oldest = timezone.now() - timedelta(days=days)
-        answers = models.Answer.objects.filter(created_at__lt=oldest)
+        answers = models.Answer.objects.filter(created_at__lt=oldest, grid=None)
         sessions |= Session.objects.filter(last_used_at__lt=oldest)
         streams |= ChatStream.objects.filter(created_at__lt=oldest)
     remove = QuerySet[Model].count if dry_run else _remove

@@ -5,6 +5,7 @@ from qa.api import (
     claim_views,
     confidence_views,
     conversation_views,
+    grid_views,
     search_views,
     session_views,
 )
@@ -18,6 +19,9 @@ urlpatterns = [
         confidence_views.ConfidenceView.as_view(),
         name="confidence",
     ),
+    path("grids", grid_views.GridsView.as_view(), name="grids"),
+    path("grids/<uuid:grid_id>", grid_views.GridView.as_view(), name="grid"),
+    path("grids/<uuid:grid_id>/export", grid_views.GridExportView.as_view(), name="grid-export"),
     path("search", search_views.SearchView.as_view(), name="search"),
     path("query", search_views.IndexQueryView.as_view(), name="query"),
     path("claims/verify", claim_views.VerifyClaimView.as_view(), name="verify-claim"),

@@ -27,6 +27,8 @@ from corpus.models.collection import MAX_WRONG_PERCENT
 from corpus.models.document import SORTS
 from corpus.sites import DEFAULT_DEPTH, DEFAULT_PAGES, MAX_DEPTH
 from corpus.tags import normalize_tags
+from qa.api.grid_views import MAX_FOLDER_CHARS, MAX_NAME_CHARS, MAX_QUESTION_CHARS
+from qa.models import MAX_GRID_QUESTIONS
 
 MODES = [
     ("hybrid", "Meaning + keywords"),
@@ -276,6 +278,38 @@ class RuleForm(PageForm):
     tags = forms.CharField(max_length=2_000, required=False)
     collection = forms.CharField(max_length=100, required=False)
     act = forms.ChoiceField(choices=[(act, act) for act in ("try", "keep", "apply")])
+
+
+class Lines(forms.CharField):
+    """Lines of a text; cleaned to a list of those with words, each once."""
+
+    def clean(self, value: Any) -> Any:
+        lines = (line.strip() for line in super().clean(value).splitlines())
+        return list(dict.fromkeys(filter(None, lines)))
+
+
+class GridPageForm(PageForm):
+    page = forms.IntegerField(min_value=1, max_value=1_000_000, required=False)
+
+
+class GridQuestionsForm(PageForm):
+    name = forms.CharField(max_length=MAX_NAME_CHARS)
+    questions = Lines(max_length=MAX_GRID_QUESTIONS * MAX_QUESTION_CHARS)
+
+    def clean_questions(self) -> list[str]:
+        questions: list[str] = self.cleaned_data["questions"]
+        if len(questions) > MAX_GRID_QUESTIONS or max(map(len, questions)) > MAX_QUESTION_CHARS:
+            raise forms.ValidationError(
+                f"Write at most {MAX_GRID_QUESTIONS} questions, one on a line, each with at most"
+                f" {MAX_QUESTION_CHARS} characters."
+            )
+        return questions
+
+
+class GridForm(GridQuestionsForm):
+    collection = CollectionField()
+    tag = Tags(required=False)
+    folder = forms.CharField(max_length=MAX_FOLDER_CHARS, required=False)
 
 
 # How long a key may last; empty for ever.

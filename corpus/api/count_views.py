@@ -1,8 +1,6 @@
 """Count the mentions of a word or phrase, and list them."""
 
-import csv
 from collections.abc import Iterator
-from io import StringIO
 from typing import Any, ClassVar
 
 from django.http import HttpResponse
@@ -34,6 +32,7 @@ from corpus.mentions import (
     count_mentions,
 )
 from corpus.models import ALL_COLLECTIONS, DEFAULT_COLLECTION, Collection
+from corpus.spreadsheets import write_csv
 
 # Rows of a CSV file, which is made in memory: about 30 MB.
 MAX_ROWS = 100_000
@@ -145,17 +144,15 @@ def read_count(*, collection: str, wants_all: bool, **fields: Any) -> MentionCou
 
 def csv_response(count: MentionCount, *, grouped: bool) -> HttpResponse:
     """Return a file with a row for each group, or else for each result."""
-    written = StringIO()
     rows = _group_rows(count) if grouped else _mention_rows(count.results)
-    csv.writer(written).writerows(rows)
     disposition = {"Content-Disposition": 'attachment; filename="count.csv"'}
-    return HttpResponse(written.getvalue(), content_type="text/csv", headers=disposition)
+    return HttpResponse(write_csv(rows), content_type="text/csv", headers=disposition)
 
 
 def _group_rows(count: MentionCount) -> Iterator[tuple[Any, ...]]:
     yield "group", "document_count", "mention_count"
     for group in count.groups:
-        yield _cell(group.name), group.document_count, group.mention_count
+        yield group.name, group.document_count, group.mention_count
 
 
 def _mention_rows(mentions: Any) -> Iterator[tuple[Any, ...]]:
@@ -166,10 +163,4 @@ def _mention_rows(mentions: Any) -> Iterator[tuple[Any, ...]]:
     for mention in mentions:
         shown = MentionShown(mention).data
         shown["context"] = shown["context"]["text"]
-        yield tuple(_cell(value) for value in shown.values())
-
-
-def _cell(value: Any) -> Any:
-    """Return what a spreadsheet shows as text, where it could take it for a formula."""
-    is_formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t"))
-    return f"'{value}" if is_formula else value
+        yield tuple(shown.values())

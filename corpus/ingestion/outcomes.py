@@ -8,7 +8,7 @@ from corpus.ingestion.document_writer import StoredDocument
 
 
 class Outcome(StrEnum):
-    """The result of a file, page, document or map.
+    """The result of a file, page, document, map or row of a grid.
 
     ``REFUSED`` content would be rejected again; ``FAILED`` items may succeed later. A ``WAITING``
     file is still being written. A ``SKIPPED`` page has no content to ingest.
@@ -26,6 +26,7 @@ class Outcome(StrEnum):
     DRAWN = "drawn"
     CHANGED = "changed"
     MOVED = "moved"
+    ANSWERED = "answered"
     REFUSED = "refused"
     FAILED = "failed"
 

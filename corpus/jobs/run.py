@@ -175,6 +175,9 @@ def finish_job(job: Job) -> bool:
     kind_of(job).finish(job)
     with transaction.atomic():
         locked = Job.objects.select_for_update().unfinished().filter(pk=job.pk).first()
+        # It may have been told to list its items again.
+        if locked is not None and not locked.is_listed:
+            return False
         if locked is not None:
             troubled = locked.items.troubled()
             if job.kind in Job.READING_FILES:

@@ -72,6 +72,7 @@ class Job(models.Model):
         EDIT = "edit"
         SOURCE = "source"
         CRAWL = "crawl"
+        GRID = "grid"
 
     class Status(models.TextChoices):
         QUEUED = "queued"
@@ -88,6 +89,7 @@ class Job(models.Model):
         EMBEDDING = "embedding"
         MAPPING = "mapping"
         EDITING = "editing"
+        ANSWERING = "answering"
         REMOVING = "removing"
         ENDED = "ended"
 

@@ -157,6 +157,7 @@ _KINDS = {
     Job.Kind.REEMBED: "Change the embedding model",
     Job.Kind.MAP: "Update the map",
     Job.Kind.SOURCE: "Sync {source}",
+    Job.Kind.GRID: "Fill a grid",
 }
 _EDITS = {
     Act.TAG: "Tag {what} {tags}",

@@ -99,10 +99,13 @@ def export(request: HttpRequest, session_id: UUID) -> HttpResponse:
 @ensure_csrf_cookie
 @require_safe
 def answer(request: HttpRequest, answer_id: UUID) -> HttpResponse:
-    """Show one answer, with a link to its conversation."""
-    turn = _find_turn(answer_id)
-    session = Session.objects.listed().filter(messages__answer=answer_id).first()
-    return render(request, "web/answer.html", {"turn": turn, "chat": session})
+    """Show one answer, with a link to its conversation or grid."""
+    context = {
+        "turn": _find_turn(answer_id),
+        "chat": Session.objects.listed().filter(messages__answer=answer_id).first(),
+        "grid": models.Grid.objects.filter(answers=answer_id).first(),
+    }
+    return render(request, "web/answer.html", context)
 
 
 @require_safe

@@ -1,6 +1,4 @@
-"""The kinds of jobs, one module each."""
-
-from collections.abc import Mapping
+"""The kinds of jobs, one module each; ``qa`` adds its own."""
 
 from corpus.jobs.kinds.crawl_job import CrawlKind
 from corpus.jobs.kinds.edit_job import EditKind
@@ -12,7 +10,7 @@ from corpus.jobs.kinds.source_job import SourceKind
 from corpus.jobs.kinds.sync_job import SyncKind
 from corpus.models import Job
 
-KINDS: Mapping[str, JobKind] = {
+KINDS: dict[str, JobKind] = {
     Job.Kind.SYNC: SyncKind(),
     Job.Kind.EMBED: EmbedKind(),
     Job.Kind.REEMBED: ReembedKind(),
