@@ -231,8 +231,8 @@ def _take_place_in_grid(row: models.Answer, grid: models.Grid) -> None:
     # One cell at a time, also if two jobs fill the grid.
     if not models.Grid.objects.select_for_update(no_key=True).filter(pk=grid.pk).exists():
         raise GridNotFound(f"There is no grid {grid.pk}.")
-    if row.asked_document is None:
-        raise DocumentNotFound("The document of the cell was deleted.")
+    if row.asked_document is None or row.collection_id != grid.collection_id:
+        raise DocumentNotFound("The document of the cell was deleted or moved.")
     row.grid, row.made_by, row.made_with = grid, None, None
     cell = {"asked_document": row.asked_document, "question": row.question}
     models.Answer.objects.filter(grid=grid, **cell).delete()

@@ -24,6 +24,9 @@ _ANSWERS = {
          WHERE jsonb_typeof(a.draft->'documents') = 'array' AND EXISTS (
             SELECT FROM jsonb_array_elements_text(a.draft->'documents') named
              WHERE NOT EXISTS (SELECT FROM corpus_document d WHERE d.id::text = named))""",
+    "a cell of a grid is of another collection, or of no document": """
+        SELECT a.id, a.collection_id FROM qa_answer a JOIN qa_grid g ON g.id = a.grid_id
+         WHERE a.collection_id IS DISTINCT FROM g.collection_id OR a.asked_document_id IS NULL""",
 }
 _CITATIONS = {
     "citations of an answer are not 0, 1, 2, ...": """

@@ -410,3 +410,38 @@ def test_an_archive_becomes_its_files_with_what_is_refused(page: Page) -> None:
     expect(row.locator(".place-name").first).to_contain_text("tides/spring.md")
     expect(page.locator("#work")).to_contain_text("outside.md")
     expect(page.locator("#work")).to_contain_text("outside of the archive")
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_a_grid_is_made_filled_opened_and_downloaded(page: Page, site: Site, width: int) -> None:
+    site.client.post("/collections", json={"name": "pier"})
+    for text, title in ((LIGHTHOUSE, "Bavoke"), (QUAY, "Quay")):
+        site.client.post("/ingest", json={"text": text, "title": title, "collection": "pier"})
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto("/ui/search")
+    page.get_by_role("link", name="grid", exact=True).click()
+    page.get_by_label("Name").fill(f"Builders {width}")
+    page.get_by_label("Questions").fill(f"{LIGHTHOUSE_QUESTION}\n\n{QUAY_QUESTION}\n")
+    page.get_by_label("Collection").select_option("pier")
+    assert_accessible(page)
+    page.get_by_role("button", name="Create grid").click()
+    row = page.get_by_role("row", name="Bavoke")
+    expect(row.get_by_role("link", name="Orsolya Quill")).to_be_visible()
+    expect(row.get_by_role("link", name="not found")).to_be_visible()
+    expect(page.get_by_role("row", name="Quay").locator("td").last).to_contain_text("Tobias Renn")
+    expect(page.locator("#state .state")).to_have_count(0)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert_accessible(page)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download XLSX").click()
+    assert download.value.suggested_filename == f"builders-{width}.xlsx"
+    row.get_by_role("link", name="Orsolya Quill").click()
+    expect(page.locator(".turn mark.cited").first).to_contain_text("Orsolya Quill")
+    page.get_by_role("link", name=f"Builders {width}").click()
+    page.get_by_text("Change the questions").click()
+    page.get_by_label("Questions").fill(LIGHTHOUSE_QUESTION)
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".cells thead th")).to_have_count(2)
+    page.get_by_text("Change the questions").click()
+    page.get_by_role("button", name="Delete grid").click()
+    expect(page.get_by_role("link", name=f"Builders {width}")).to_have_count(0)

@@ -357,13 +357,13 @@ LATER_COLUMNS = {
     "corpus_collection": {"max_wrong_percent", "learns_confidence", "learned_confidence"},
     "qa_answer": {
         "estimate", "not_about", "made_with", "quoted_collections", "asked_tags",
-        "asked_document_id",
+        "asked_document_id", "asked_sha256", "grid_id",
     },
 }  # fmt: skip
 
 
 def put_texts_into_documents(folder: Path, manifest: Any) -> None:
-    """Make an export one of a version that had no table of texts, nor columns that came later."""
+    """Make an export one of a version without texts of their own, grids, and later columns."""
     tables = {each["name"]: each for each in manifest["tables"]}
     contents = tables["corpus_documentcontent"]
     with gzip.open(folder / contents["file"]["path"]) as lines:
@@ -385,7 +385,8 @@ def put_texts_into_documents(folder: Path, manifest: Any) -> None:
             column for column in tables[name]["columns"] if column not in later
         ]
     tables["corpus_document"]["columns"] += ["raw_text", "outline"]
-    manifest["tables"].remove(contents)
+    for table in (contents, tables["qa_grid"]):
+        manifest["tables"].remove(table)
 
 
 def test_every_table_is_carried_or_named() -> None:

@@ -13,7 +13,7 @@ from corpus.catalogue import create_collection
 from corpus.models import IdempotentRequest, Job, WatchedFolder
 from corpus.sites import SiteLimits, add_site
 from evaluation.models import Question
-from qa.models import Answer, ChatStream, Session
+from qa.models import Answer, ChatStream, Grid, Session
 from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION, ingest_text_of
 
@@ -48,6 +48,7 @@ def make_ida() -> Tenant:
         )
         site, _ = add_site(ADDRESS, SiteLimits(), collection=collection)
         job = Job.objects.create(kind="edit", collection=collection, errors=[{"path": "zinnia"}])
+        grid = Grid.objects.create(collection=collection, name="zinnia", questions=["marigold?"])
         watched = WatchedFolder.objects.create(collection=collection, path="/srv/zinnia")
         Question.objects.create(collection=collection, text="Where is the marigold key?")
         IdempotentRequest.objects.create(
@@ -69,6 +70,7 @@ def make_ida() -> Tenant:
             "site_id": str(site.pk),
             "job_id": str(job.pk),
             "session_id": str(session.pk),
+            "grid_id": str(grid.pk),
             "answer_id": str(answer.pk),
             "chat_id": str(stream.pk),
             "folder_id": str(watched.pk),

@@ -248,6 +248,13 @@ OF_ANSWERS: Cases = {
     "the draft of an answer was written from a document that is gone": (
         'UPDATE qa_answer SET draft = \'{"documents": ["x"]}\''
     ),
+    "a cell of a grid is of another collection, or of no document": f"""
+        INSERT INTO qa_grid
+               (id, collection_id, name, questions, tags, folder, seen_version, created_at)
+        SELECT gen_random_uuid(), collection_id, 'Grid', '[]', '[]', '', '{{}}', now()
+          FROM qa_answer WHERE id = {ANSWER};
+        UPDATE qa_answer SET grid_id = (SELECT id FROM qa_grid), asked_document_id = NULL
+         WHERE id = {ANSWER}""",
     "citations of an answer are not 0, 1, 2, ...": "UPDATE qa_citation SET ordinal = 1",
     "a citation holds up what is not in its answer": "UPDATE qa_citation SET answer_end = 9999",
     "a quote has not the length of its span": (
