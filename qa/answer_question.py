@@ -33,7 +33,13 @@ from qa.context import EXTRACTIVE, QAContext
 from qa.graph_state import QAInput
 from qa.grounding.citations import CitationVerifier
 from qa.grounding.subjects import read_names
-from qa.intent import IntentKind, is_brief, is_follow_up, parse_count_query
+from qa.intent import (
+    IntentKind,
+    is_brief,
+    is_follow_up,
+    parse_count_query,
+    recast_follow_up,
+)
 from qa.language_model import VerifiedDraft
 from qa.learned_confidence import with_learned
 from qa.models import ERASED_ANSWER, ERASED_CITATION, NO_QUESTIONS
@@ -414,6 +420,11 @@ def _run_in_conversation(inputs: QAInput, context: QAContext) -> GraphRun:
     state, steps = _run({**inputs, "versions": versions}, context)
     if not state["answer"].abstained or state["intent"].kind in NO_QUESTIONS:
         return state, steps
+    if recast := recast_follow_up(question, history):
+        same, again = _run({**inputs, "versions": versions, "recast": recast}, context)
+        steps += again
+        if not same["answer"].abstained:
+            return same, steps
     whole, further = _run(inputs, context)
     steps = [{**step, "name": f"quoted.{step['name']}"} for step in steps]
     # What may answer there is nearer than what does not elsewhere.

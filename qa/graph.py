@@ -39,6 +39,7 @@ from qa.intent import (
     classify,
     classify_request,
     complete_within_documents,
+    is_about_new_subject,
     is_greeting,
     parse_count_query,
 )
@@ -56,7 +57,7 @@ from qa.search.document_search import (
 from qa.search.hybrid import VersionPinnedRetriever
 from qa.table_answers import TABLE, mark_named_cells, write_answer
 from qa.table_answers import calculate as calculate_cells
-from qa.types import Answer, Passage, Query
+from qa.types import Answer, Draft, Passage, Query
 
 Update = dict[str, Any]
 
@@ -84,6 +85,8 @@ def parse(state: QAState, runtime: Runtime[QAContext]) -> Update:
         rewrite = partial(rewrite_question, question, history, rewriter=context.rewriter)
         if versions:
             rewrite = partial(complete_within_documents, question, history)
+        if recast := state.get("recast"):
+            rewrite = partial(str, recast)
         intent = classify(context.run_cancellable(rewrite))
         if context.uses_language_model:  # it answers all parts at once, from several passages
             intent = replace(intent, parts=())
@@ -176,7 +179,7 @@ def cite(state: QAState, runtime: Runtime[QAContext]) -> Update:
     drafted = state["verified_draft"]
     draft, verified = drafted.draft, drafted.verified
     with span(Step.CITE):
-        if draft.answerer == EXTRACTIVE:
+        if draft.answerer == EXTRACTIVE and not _misses_subject(state, draft):
             on_text = context.listener.on_text if not state["intent"].parts else _ignore_text
             verified = context.verifier.verify_extract(
                 draft, passages, query=query, on_text=on_text
@@ -192,6 +195,13 @@ def cite(state: QAState, runtime: Runtime[QAContext]) -> Update:
         not_about=find_other_subjects(query.text, quoted, state["candidates"]),
     )
     return {"answer": _signed(verified, state, answerer=draft.answerer)}
+
+
+def _misses_subject(state: QAState, draft: Draft) -> bool:
+    """Return whether a follow-up about another subject gets the last answer, or one like it."""
+    text = "\n\n".join(each.text for each in draft.statements)
+    is_like_last = "recast" in state or (state["history"] and text == state["history"][-1].answer)
+    return bool(is_like_last) and not is_about_new_subject(state["question"], text)
 
 
 def _ignore_text(text: str, citation: object) -> None:

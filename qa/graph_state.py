@@ -14,6 +14,7 @@ class QAInput(TypedDict):
     tags: tuple[str, ...]
     k: int
     versions: NotRequired[tuple[str, ...]]  # SHA-256 of the documents quoted last, searched alone
+    recast: NotRequired[str]  # the last question, asked of a follow-up's new subject
     document: NotRequired[str]  # SHA-256 of the only document asked
 
 

@@ -400,11 +400,83 @@ def complete_follow_up(question: str, history: Sequence[Exchange]) -> str:
     """
     if not history or not is_follow_up(question):
         return question
-    topic = _last_topic(history)
     bare = _strip_start(question)
+    if asked := _ask_of_last(bare, history[-1].searched):
+        return asked
+    topic = _find_referent(bare, history[-1].searched) or _last_topic(history)
     if not topic or topic.lower() in bare.lower():
         return question
     return _insert_topic(bare, topic)
+
+
+# A question from its verb on: "does it support tabs?".
+_FROM_VERB = re.compile(rf"\b{_VERB}\s+\w.*", re.IGNORECASE | re.DOTALL)
+# A name within a sentence; words that refer to a person, and to several things.
+_NAME = re.compile(r"(?<=\w )[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*")
+_PERSON = re.compile(r"\b(?:he|him|his|she|her)\b", re.IGNORECASE)
+_SEVERAL_THINGS = re.compile(r"\b(?:they|them|their)\b", re.IGNORECASE)
+
+
+def _ask_of_last(question: str, last: str) -> str:
+    """Return "why does it support tabs?" for "why?" after "Does it support tabs?", else ""."""
+    from_verb = _FROM_VERB.search(last)
+    if from_verb is None or _content_words(question) or _refers(question):
+        return ""
+    return f"{question.rstrip('?!. ')} {from_verb[0][:1].lower()}{from_verb[0][1:]}"
+
+
+def _find_referent(question: str, last: str) -> str:
+    """Return the name or the several things of the last question that a pronoun refers to."""
+    if _PERSON.search(question) and (name := _NAME.search(last)):
+        return name[0]
+    found: list[str] = []
+    words: list[str] = []
+    for word in _WORD.findall(last) if _SEVERAL_THINGS.search(question) else ():
+        words = [*words, word] if _content_words(word) else []
+        if words and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+            found.append(" ".join(words))
+    return found[-1] if found else ""
+
+
+def _refers(question: str) -> bool:
+    return any(each.search(question) for each in (_PRONOUN, _POSSESSIVE, _DEMONSTRATIVE))
+
+
+_ABOUT = re.compile(r"(?:(?:what|how)\s+about\s+)?(?:(?:the|an?)\s+)?", re.IGNORECASE)
+_HOW_MANY = re.compile(
+    rf"\A(?P<asks>how (?:many|much)|what|which) .+?(?P<rest> {_VERB}\b.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_PREPOSITION = re.compile(
+    r"(?:for|in|at|on|after|before|during|with|without|from|by|under|over|until) ", re.IGNORECASE
+)
+_QUESTION_WORD = re.compile(
+    rf"(?:what|which|whose|who|whom|when|where|why|how|if|{_VERB})\b", re.IGNORECASE
+)
+
+
+def find_new_subject(question: str) -> str:
+    """Return what a follow-up without a verb names: "and the sick days?"; else ""."""
+    named = _ABOUT.sub("", _strip_start(question), count=1).rstrip("?!. ")
+    is_named = _content_words(named) and not (_refers(named) or _QUESTION_WORD.match(named))
+    return named if is_named else ""
+
+
+def recast_follow_up(question: str, history: Sequence[Exchange]) -> str:
+    """Return the last question asked of the follow-up's new subject; "" if that is unclear.
+
+    After "How many holidays do we get at Acme?", "and sick days?" is "How many sick days do we get
+    at Acme?", and "and at Zeta?" is "How many holidays do we get at Zeta?".
+    """
+    named = find_new_subject(question)
+    last = history[-1].searched.rstrip("?!. ") if history else ""
+    if not named or not last:
+        return ""
+    if preposition := _PREPOSITION.match(named):
+        before, _, after = last.rpartition(f" {preposition[0].lower()}")
+        return f"{before or after} {named}?"
+    how_many = _HOW_MANY.fullmatch(last)
+    return f"{how_many['asks']} {named}{how_many['rest']}?" if how_many else ""
 
 
 def _last_topic(history: Sequence[Exchange]) -> str:
@@ -449,13 +521,18 @@ def complete_within_documents(question: str, history: Sequence[Exchange]) -> str
     answer again; but one that a follow-up changed is that of no standing question.
     """
     bare = _strip_start(question)
-    references = (_PRONOUN, _POSSESSIVE, _DEMONSTRATIVE)
-    refers = any(reference.search(bare) for reference in references)
+    refers = _refers(bare) or bool(history and _ask_of_last(bare, history[-1].searched))
     changed = any(_NEW_SUBJECT.fullmatch(_strip_start(past.question)) for past in history[1:])
     names_subject = _NEW_SUBJECT.fullmatch(bare) is not None
     if refers or (changed and not names_subject):
         return complete_follow_up(question, history)
-    return bare
+    return find_new_subject(question) or bare
+
+
+def is_about_new_subject(question: str, text: str) -> bool:
+    """Return whether a text has a word of a follow-up's new subject; true if there is none."""
+    named = {word.stem for word in read_words(find_new_subject(question)) if word.is_content}
+    return not named or not named.isdisjoint(word.stem for word in read_words(text))
 
 
 def is_brief(question: str) -> bool:

@@ -65,6 +65,19 @@ def test_a_follow_up_is_answered_from_the_documents_quoted_last(api: Api) -> Non
     assert "Olmen" not in asked["answer"]
 
 
+def test_the_last_answer_is_not_repeated_for_a_new_subject(api: Api) -> None:
+    api.ingest(
+        "New parents at Umlet are entitled to up to 69 weeks of unpaid parental leave. "
+        "Employees are asked to write to the office ten days before it begins.",
+        title="Leave at Umlet",
+    )
+    first = api.ask("How many weeks of unpaid parental leave do new parents at Umlet get?")
+    asked = api.ask("and in Rodabu?", session_id=first["session_id"])
+    assert "69 weeks" in first["answer"]
+    assert (asked["answer"], asked["kind"]) == ("", "unsure")
+    assert "69 weeks" in asked["closest"][0]["quote"]
+
+
 def test_a_disagreement_is_told_in_a_follow_up_too(api: Api) -> None:
     api.ingest(LIGHTHOUSE, title="Bavoke")
     api.ingest(LIGHTHOUSE.replace("Orsolya Quill", "Tamas Berg"), title="Coast")

@@ -18,10 +18,12 @@ from qa.intent import (
     find_phrases,
     find_sentences,
     find_topic,
+    is_about_new_subject,
     is_brief,
     is_follow_up,
     parse_count_query,
     parse_document_query,
+    recast_follow_up,
     split_comparison,
 )
 from qa.types import Exchange
@@ -253,7 +255,7 @@ def test_a_follow_up_may_change_the_topic_of_the_next(changed: str, searched: st
     history = [Exchange(first, first, "19 EUR"), Exchange(changed, searched, "49 EUR")]
     for complete in (complete_follow_up, complete_within_documents):
         assert complete("and in 2025?", history) == "in 2025 (the Pro plan cost)?"
-    assert complete_within_documents("and the Team plan?", history) == "the Team plan?"
+    assert complete_within_documents("and the Team plan?", history) == "Team plan"
     history.append(Exchange(ASKED, ASKED, ""))
     assert "Bavoke" in complete_follow_up("How tall is it?", history)
 
@@ -266,8 +268,8 @@ def test_a_topic_that_is_named_is_not_put_in_again() -> None:
 @pytest.mark.parametrize(
     ("question", "searched"),
     [
-        ("and for part-timers?", "for part-timers?"),
-        ("What about Rodabu?", "What about Rodabu?"),
+        ("and for part-timers?", "for part-timers"),
+        ("What about Rodabu?", "Rodabu"),
         ("Why?", "Why?"),
         ("and how long?", "how long?"),
         ("How tall is it?", "How tall is the lighthouse at Bavoke?"),
@@ -275,6 +277,59 @@ def test_a_topic_that_is_named_is_not_put_in_again() -> None:
 )
 def test_within_documents_only_references_are_replaced(question: str, searched: str) -> None:
     assert complete_within_documents(question, HISTORY) == searched
+
+
+def after(last: str) -> list[Exchange]:
+    return [Exchange(last, last, "Yes.")]
+
+
+@pytest.mark.parametrize(
+    ("last", "question", "completed"),
+    [
+        ("Does the mill grind rye?", "why?", "why does the mill grind rye?"),
+        ("Until when must we call in?", "and to whom?", "to whom must we call in?"),
+        ("Can unused sick days be moved?", "What happens to them?",
+         "What happens to unused sick days?"),
+        ("Where was Roo born?", "How do I call him?", "How do I call Roo?"),
+        ("Where is the mill?", "How do I reach them?", "How do I reach the mill?"),
+    ],
+)  # fmt: skip
+def test_words_that_refer_to_the_last_question_are_replaced(
+    last: str, question: str, completed: str
+) -> None:
+    for complete in (complete_follow_up, complete_within_documents):
+        assert complete(question, after(last)) == completed
+
+
+@pytest.mark.parametrize(
+    ("question", "recast"),
+    [
+        ("and sick days?", "How many sick days do we get at Acme?"),
+        ("What about the sick days?", "How many sick days do we get at Acme?"),
+        ("and at Zeta?", "How many holidays do we get at Zeta?"),
+        ("and for Zeta?", "How many holidays do we get at Acme for Zeta?"),
+        ("why?", ""),
+        ("and its holidays?", ""),
+        ("and when do we get them?", ""),
+    ],
+)
+def test_the_last_question_is_asked_of_a_new_subject(question: str, recast: str) -> None:
+    assert recast_follow_up(question, after("How many holidays do we get at Acme?")) == recast
+    assert recast_follow_up(question, []) == ""
+
+
+def test_of_other_questions_only_the_place_is_changed() -> None:
+    assert recast_follow_up("and sick days?", after("Do we get holidays?")) == ""
+    assert recast_follow_up("and at Zeta?", after("Do we get holidays?")) == (
+        "Do we get holidays at Zeta?"
+    )
+
+
+def test_an_answer_has_a_word_of_the_new_subject() -> None:
+    assert is_about_new_subject("and sick days?", "A day is free.")
+    assert not is_about_new_subject("and for the crew of Zeta?", "A day is free.")
+    assert is_about_new_subject("why?", "A day is free.")
+    assert is_about_new_subject("and when is the office open?", "A day is free.")
 
 
 def test_a_question_of_few_words_is_brief() -> None:
