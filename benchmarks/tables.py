@@ -20,7 +20,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from corpus.loaders.table_blocks import table_blocks
-from qa.table_answers import Calculation, calculate
+from qa.table_answers import Calculation, find_calculation
 from qa.types import Passage
 
 _TOLERANCE = Decimal("0.011")
@@ -35,7 +35,7 @@ def main() -> None:
         kind, text = row["answer_type"], texts[row["doc_id"]]
         passage = Passage(row["doc_id"], row["doc_id"], "", "", "", (), None, text, 0, len(text))
         asked[kind] += 1
-        made = calculate(row["question"], [passage])
+        made = find_calculation(row["question"], [passage])
         if made is not None:
             said[kind] += 1
             right[kind] += is_right(made, row)

@@ -143,21 +143,10 @@ def answer_question(
             shown = [correction._asdict() for correction in corrections]
             step = {"name": "spelling", "ms": corrected_ms, "corrections": shown}
             made = replace(made, steps=(step, *made.steps))
-        made = replace(made, is_of_all=is_of_all)
         answer = replace(made.answer, question=question)  # exactly as it was asked
-        stored_id = record_answer(
-            answer,
-            collection=stored,
-            is_of_all=is_of_all,
-            tags=tags,
-            document=document,
-            grid=grid,
-            steps=list(made.steps),
-            draft=made.draft,
-            passages=made.passages,
-            estimate=made.estimate,
-        )
-        answered = replace(made, id=stored_id, answer=answer)
+        made = replace(made, is_of_all=is_of_all, answer=answer)
+        stored_id = record_answer(made, collection=stored, tags=tags, document=document, grid=grid)
+        answered = replace(made, id=stored_id)
         if slot and is_cacheable:
             slot.set(answered)
     if made.draft is not None and made.draft.prompt_tokens:
@@ -168,54 +157,65 @@ def answer_question(
 
 @transaction.atomic
 def record_answer(
-    answer: Answer,
+    answered: AnsweredQuestion,
     *,
     collection: Collection,
-    is_of_all: bool = False,
     tags: Sequence[str] = (),
     document: Document | None = None,
     grid: models.Grid | None = None,
-    steps: list[dict[str, Any]],
-    draft: Draft | None = None,
-    passages: Sequence[Passage] = (),
-    estimate: float | None = None,
 ) -> str:
     """Store the answer and return its id.
 
     If a cited document was deleted meanwhile, the answer is stored as erased.
 
     Args:
+        answered: Its draft is stored if a language model wrote it.
         collection: Was asked, alone or as the first of all.
         tags: The question was limited to; ``document`` likewise.
         grid: The answer replaces the cell of an earlier version of the document.
-        draft: The unverified draft; stored if a language model wrote it.
-        passages: The passages that the draft was written from.
-        estimate: The shipped fit's confidence in an extract.
 
     Raises:
         GridNotFound, DocumentNotFound: The cell has lost its grid or document meanwhile.
     """
+    answer = answered.answer
     quoted = [citation.passage for citation in answer.citations]
     cited = {passage.document_id for passage in quoted if not passage.is_selected}
     chunks = {passage.chunk_id for passage in quoted if not passage.is_selected}
-    draft_json = draft_to_json(draft, answer)
-    read = {passage.document_id for passage in passages if draft_json and passage.document_id}
+    draft = draft_to_json(answered.draft, answer)
+    read = {each.document_id for each in answered.passages if draft and each.document_id}
     # Locked until the commit: a deletion sees the answer, or the answer sees the deletion.
     only = {str(document.pk)} if document else set()
     here = Document.objects.lock_for_key_share(cited | read | only)
     chunks_here = Chunk.objects.lock_for_key_share(chunks)
-    row = _new_answer(answer, collection, steps)
-    row.estimate = estimate
-    row.asked_tags = list(tags)
+    short_start, short_end = answer.short or (None, None)
+    row = models.Answer(
+        collection=None if answered.is_of_all else collection,
+        asked_tags=list(tags),
+        question=answer.question,
+        text=answer.text,
+        kind=answer.kind,
+        intent=answer.intent,
+        short_start=short_start,
+        short_end=short_end,
+        confidence=answer.confidence,
+        estimate=answered.estimate,
+        answerer=answer.answerer,
+        fallback=answer.fallback,
+        embedding_model=collection.embedding_model,
+        configuration_sha256=configuration_sha256(collection.embedding_model),
+        steps=list(answered.steps),
+        closest=[_span_to_json(close) for close in answer.closest if not close.passage.is_selected],
+        disagreement=[_span_to_json(other) for other in answer.disagreement],
+        unanswered=list(answer.unanswered),
+        not_about=list(answer.not_about),
+    )
     if document is not None and only <= here:
         row.asked_document, row.asked_sha256 = document, document.content_sha256
     if grid is not None:
         _take_place_in_grid(row, grid)
-    if is_of_all:
-        row.collection = None
-    if draft_json and read <= here:
-        row.draft = {**draft_json, "documents": sorted(read)}
-        quoted += passages
+    if draft and read <= here:
+        row.draft = {**draft, "documents": sorted(read)}
+        quoted += answered.passages
     row.quoted_collections = sorted({p.collection_id for p in quoted if p.collection_id})
     if cited - here:
         _overwrite(row, ERASED_ANSWER)
@@ -242,31 +242,6 @@ def _take_place_in_grid(row: models.Answer, grid: models.Grid) -> None:
     row.grid, row.made_by, row.made_with = grid, None, None
     cell = {"asked_document": row.asked_document, "question": row.question}
     models.Answer.objects.filter(grid=grid, **cell).delete()
-
-
-def _new_answer(
-    answer: Answer, collection: Collection, steps: list[dict[str, Any]]
-) -> models.Answer:
-    short_start, short_end = answer.short or (None, None)
-    return models.Answer(
-        collection=collection,
-        question=answer.question,
-        text=answer.text,
-        kind=answer.kind,
-        intent=answer.intent,
-        short_start=short_start,
-        short_end=short_end,
-        confidence=answer.confidence,
-        answerer=answer.answerer,
-        fallback=answer.fallback,
-        embedding_model=collection.embedding_model,
-        configuration_sha256=configuration_sha256(collection.embedding_model),
-        steps=steps,
-        closest=[_span_to_json(close) for close in answer.closest if not close.passage.is_selected],
-        disagreement=[_span_to_json(other) for other in answer.disagreement],
-        unanswered=list(answer.unanswered),
-        not_about=list(answer.not_about),
-    )
 
 
 def _span_to_json(close: ClosePassage) -> dict[str, Any]:
@@ -352,27 +327,24 @@ def _compute_answer(
     answer: Answer = state["answer"]
     drafted: VerifiedDraft | None = None if state["intent"].parts else state.get("verified_draft")
     draft = drafted and drafted.written
+    passages: tuple[Passage, ...] = tuple(state.get("passages", ()))
+    estimate = None
+    if drafted and drafted.draft.answerer == EXTRACTIVE and drafted.draft.statements:
+        is_stored = not any(passage.is_selected for passage in passages)
+        estimate = shipped.estimate_extract(drafted.draft, passages) if is_stored else None
     answered = AnsweredQuestion(
         id="",
         answer=add_page_numbers(
             replace(answer, closest=show_units(answer.closest, cited=answer.citations))
         ),
         searched=query.text,
-        passages=tuple(state.get("passages", ())),
+        passages=passages,
         steps=tuple(steps),
         draft=draft,
-        estimate=_estimate(drafted.draft, state["passages"], shipped) if drafted else None,
+        estimate=estimate,
     )
     went_wrong = answered.answer.fallback or (draft and draft.note)
     return answered, not went_wrong
-
-
-def _estimate(draft: Draft, passages: Sequence[Passage], shipped: CitationVerifier) -> float | None:
-    """Return the confidence in an extract from stored documents; None for any other draft."""
-    is_extract = draft.answerer == EXTRACTIVE and bool(draft.statements)
-    if not is_extract or any(passage.is_selected for passage in passages):
-        return None
-    return shipped.estimate_extract(draft, passages)
 
 
 GraphRun = tuple[dict[str, Any], list[dict[str, Any]]]

@@ -6,8 +6,9 @@ from typing import Any
 from corpus.mentions import Mention, MentionCount, count_mentions
 from corpus.models import ALL_COLLECTIONS, Chunk, Collection
 from corpus.postgres.snapshot import one_snapshot
+from qa.grounding.citations import cite
 from qa.search.hybrid import passage_of
-from qa.types import Answer, Citation, Query
+from qa.types import Answer, Citation, Query, Quote
 
 # The answerer of these answers.
 COUNT = "count"
@@ -33,10 +34,8 @@ def answer_count(query: Query, *, group_by: Any) -> Answer | None:
         group_by=group_by or None,
         limit=LISTED_COUNT,
     )
-    return _write(count) if count.document_count else None
-
-
-def _write(count: MentionCount) -> Answer:
+    if not count.document_count:
+        return None
     text = _describe(count)
     citations = []
     for mention in count.results:
@@ -86,13 +85,5 @@ def _cite(mention: Mention, answer_start: int) -> Citation:
         start_char=mention.context_start,
         end_char=mention.context_end,
     )
-    return Citation(
-        passage=passage,
-        quote=mention.context,
-        start_char=mention.context_start,
-        end_char=mention.context_end,
-        answer_start=answer_start,
-        answer_end=answer_start + len(mention.context),
-        score=1.0,
-        support="supported",
-    )
+    quote = Quote(passage, mention.context_start, mention.context_end)
+    return cite(quote, answer_start, answer_start + len(mention.context))

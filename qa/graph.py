@@ -15,10 +15,9 @@ The graph is a line: LangGraph runs a step of one node on the caller's thread, a
 caller's database connection. Do not fan out, and stream "updates" only.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -26,11 +25,12 @@ from langgraph.runtime import Runtime
 
 from corpus.filters import Comparison
 from corpus.telemetry import Step, span
+from qa.concurrency import Listener
 from qa.context import EXTRACTIVE, QAContext
 from qa.counts import COUNT, answer_count
 from qa.graph_state import AnsweredPart, QAInput, QAState
 from qa.grounding.citations import cite as cite_quote
-from qa.grounding.outline import Section, summarize_outline
+from qa.grounding.outline import summarize_outline
 from qa.grounding.parts import join_answers
 from qa.grounding.subjects import find_other_subjects
 from qa.intent import (
@@ -55,9 +55,14 @@ from qa.search.document_search import (
     speaks_of,
 )
 from qa.search.hybrid import VersionPinnedRetriever
-from qa.table_answers import TABLE, mark_named_cells, write_answer
-from qa.table_answers import calculate as calculate_cells
-from qa.types import Answer, Draft, Passage, Query
+from qa.table_answers import (
+    TABLE,
+    Calculation,
+    find_calculation,
+    mark_named_cells,
+    write_answer,
+)
+from qa.types import Answer, Draft, Query
 
 Update = dict[str, Any]
 
@@ -120,8 +125,7 @@ def count(state: QAState, runtime: Runtime[QAContext]) -> Update:
     if counted is None:
         kind = IntentKind.MENTIONS if intent.wants_list else IntentKind.COUNT
         return {"intent": replace(intent, kind=kind)}
-    for text, citation in counted.pieces:
-        runtime.context.listener.on_text(text, citation)
+    _send(counted, runtime)
     return {"answer": _signed(counted, state, answerer=COUNT)}
 
 
@@ -132,25 +136,27 @@ def retrieve(state: QAState, runtime: Runtime[QAContext]) -> Update:
 
 
 def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:
-    context, query = runtime.context, state["query"]
+    """Order the candidates, and find what the question asks to be calculated from their tables."""
+    context, query, kind = runtime.context, state["query"], state["intent"].kind
     with span(Step.RERANK, passages=len(state["candidates"])):
-        if state["intent"].kind not in DOCUMENT_LISTS:
-            return {"passages": context.rerank(query.text, state["candidates"], limit=query.k)}
-        limit = max(query.k, context.rerank_count)
-        best = context.rerank(query.text, state["candidates"], limit=limit)
-        return {"passages": choose_mentions(best, query.text)}
+        if kind in DOCUMENT_LISTS:
+            limit = max(query.k, context.rerank_count)
+            best = context.rerank(query.text, state["candidates"], limit=limit)
+            return {"passages": choose_mentions(best, query.text), "calculation": None}
+        passages = context.rerank(query.text, state["candidates"], limit=query.k)
+    # Of a question of several parts, the quotes are joined.
+    is_whole = kind is not IntentKind.PARTS
+    calculation = find_calculation(query.text, passages) if is_whole else None
+    return {"passages": passages, "calculation": calculation}
 
 
 def calculate(state: QAState, runtime: Runtime[QAContext]) -> Update:
-    """Answer with what the question asks to be calculated from cells of a table."""
-    calculation = calculate_cells(state["query"].text, state["passages"])
-    if calculation is None:
-        raise LookupError("Nothing can be calculated: is_calculable says so.")
-    made = write_answer(calculation)
+    """Answer with the result of the calculation, and a citation for each cell."""
+    made = write_answer(cast("Calculation", state["calculation"]))
     quoted = [citation.passage for citation in made.citations]
     others = find_other_subjects(state["query"].text, quoted, state["candidates"])
-    for text, citation in () if state["intent"].parts else made.pieces:
-        runtime.context.listener.on_text(text, citation)
+    if not state["intent"].parts:
+        _send(made, runtime)
     return {"answer": _signed(replace(made, not_about=others), state, answerer=TABLE)}
 
 
@@ -180,9 +186,10 @@ def cite(state: QAState, runtime: Runtime[QAContext]) -> Update:
     draft, verified = drafted.draft, drafted.verified
     with span(Step.CITE):
         if draft.answerer == EXTRACTIVE and not _misses_subject(state, draft):
-            on_text = context.listener.on_text if not state["intent"].parts else _ignore_text
+            # Parts of a question are sent together, by ``join``.
+            listener = Listener() if state["intent"].parts else context.listener
             verified = context.verifier.verify_extract(
-                draft, passages, query=query, on_text=on_text
+                draft, passages, query=query, on_text=listener.on_text
             )
         if verified is None:
             verified = context.verifier.abstain(query.text, passages, first=drafted.cited)
@@ -204,10 +211,6 @@ def _misses_subject(state: QAState, draft: Draft) -> bool:
     return bool(is_like_last) and not is_about_new_subject(state["question"], text)
 
 
-def _ignore_text(text: str, citation: object) -> None:
-    """Do nothing: parts of a question are sent together, by ``join``."""
-
-
 def list_documents(state: QAState, runtime: Runtime[QAContext]) -> Update:
     """List the documents that mention a topic, without claiming anything."""
     passages, topic = state["passages"], state["query"].text
@@ -222,24 +225,21 @@ def list_documents(state: QAState, runtime: Runtime[QAContext]) -> Update:
 
 def summarize(state: QAState, runtime: Runtime[QAContext]) -> Update:
     """Quote the outline of the named document, or the beginnings of all."""
-    intent, query = state["intent"], state["query"]
-    sections = _sections(intent, query, state["candidates"])
+    intent, query, candidates = state["intent"], state["query"], state["candidates"]
+    if intent.kind is IntentKind.OVERVIEW:
+        sections = read_openings(query, candidates)
+    else:
+        sections = read_sections(find_by_name(intent.names[0], candidates))
     if not sections and intent.kind is IntentKind.SUMMARY:
         # It may have been replaced meanwhile: search again.
         if isinstance(runtime.context.retriever, VersionPinnedRetriever):
             runtime.context.retriever.forget_versions()
-        sections = _sections(intent, query, retrieve(state, runtime)["candidates"])
+        candidates = retrieve(state, runtime)["candidates"]
+        sections = read_sections(find_by_name(intent.names[0], candidates))
     summary = summarize_outline(
         query.text, sections, answerer=EXTRACTIVE, on_text=runtime.context.listener.on_text
     )
     return {"answer": _signed(summary, state)}
-
-
-def _sections(intent: Intent, query: Query, candidates: Sequence[Passage]) -> list[Section]:
-    if intent.kind is IntentKind.OVERVIEW:
-        return read_openings(query, candidates)
-    named = find_by_name(intent.names[0], candidates)
-    return read_sections(named) if named else []
 
 
 def shorten(state: QAState, runtime: Runtime[QAContext]) -> Update:
@@ -288,8 +288,7 @@ def join(state: QAState, runtime: Runtime[QAContext]) -> Update:
             replace(each.answer, question=part) for each, part in zip(answered, asked, strict=True)
         ]
         joined = join_answers(state["question"], parts)
-    for text, citation in joined.pieces:
-        runtime.context.listener.on_text(text, citation)
+    _send(joined, runtime)
     queries = [each.query.text for each in answered]
     return {
         "answer": _signed(joined, state, answerer=joined.answerer),
@@ -306,6 +305,11 @@ def _queries_of(intent: Intent) -> tuple[str, ...]:
 
 def _covers(intent: Intent, whole: Answer) -> bool:
     return bool(whole.text) and all(speaks_of(whole.text, name) for name in intent.names)
+
+
+def _send(made: Answer, runtime: Runtime[QAContext]) -> None:
+    for text, citation in made.pieces:
+        runtime.context.listener.on_text(text, citation)
 
 
 def _signed(made: Answer, state: QAState, *, answerer: str = EXTRACTIVE) -> Answer:
@@ -331,11 +335,7 @@ def has_candidates(state: QAState) -> Literal["rerank", "summarize", "abstain"]:
 
 
 def is_calculable(state: QAState) -> Literal["calculate", "read"]:
-    # Of a question of several parts, the quotes are joined.
-    if state["intent"].kind in {*DOCUMENT_LISTS, IntentKind.PARTS}:
-        return "read"
-    found = calculate_cells(state["query"].text, state["passages"])
-    return "read" if found is None else "calculate"
+    return "calculate" if state["calculation"] else "read"
 
 
 def lists_documents(state: QAState) -> Literal["list_documents", "answer"]:

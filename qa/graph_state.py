@@ -4,6 +4,7 @@ from typing import NamedTuple, NotRequired, TypedDict
 
 from qa.intent import Intent
 from qa.language_model import VerifiedDraft
+from qa.table_answers import Calculation
 from qa.types import Answer, Draft, Exchange, Passage, Query
 
 
@@ -31,6 +32,7 @@ class QAState(QAInput):
     query: Query  # parse, next_part
     candidates: list[Passage]  # retrieve, where something is asked
     passages: list[Passage]  # rerank, then read
+    calculation: NotRequired[Calculation | None]  # rerank
     draft: NotRequired[Draft]  # answer
     verified_draft: NotRequired[VerifiedDraft]  # answer
     answered_parts: NotRequired[tuple[AnsweredPart, ...]]  # next_part

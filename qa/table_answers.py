@@ -14,7 +14,8 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
-from qa.types import Answer, Citation, Passage, Reading
+from qa.grounding.citations import cite
+from qa.types import Answer, Passage, Quote, Reading
 
 # The answerer of these answers.
 TABLE = "table"
@@ -164,7 +165,7 @@ _MIN_PLURAL_CHARS = 4
 _MIN_OPERANDS = 2
 
 
-def calculate(question: str, passages: Sequence[Passage]) -> Calculation | None:
+def find_calculation(question: str, passages: Sequence[Passage]) -> Calculation | None:
     """Return what a question asks to be calculated from a table; None if anything is in doubt."""
     operation = next((name for name, form in _OPERATIONS if form.search(question)), "")
     if not operation or _UNSURE.search(question):
@@ -191,7 +192,16 @@ def mark_named_cells(question: str, passages: Sequence[Passage]) -> list[Passage
     marked = []
     for passage, of_passage, rows in zip(passages, tables, named, strict=True):
         reading = passage.reading
-        if reading and passage.document_id in documents and _is_in_table(reading, of_passage):
+        if (
+            reading
+            and passage.document_id in documents
+            and any(
+                cell.start < reading.end and reading.start < cell.end
+                for table in of_passage
+                for row in table.rows
+                for cell in row
+            )
+        ):
             if rows:
                 start, end = _place_in(*rows[0], asked, reading)
                 reading = replace(reading, start=start, end=end)
@@ -211,21 +221,12 @@ def _named_rows(
         rows_by_names.setdefault(table.names, []).extend(filter(None, table.rows))
     for names, rows in rows_by_names.items():
         labels = [row[0].text for row in rows]
+        long = [{word for word in _words(each) if len(word) >= MIN_LABEL_CHARS} for each in labels]
         places = _named(labels, asked) or [
-            at for at, label in enumerate(labels) if _has_long_words(label, asked)
+            at for at, words in enumerate(long) if len(words) > 1 and words.issubset(asked)
         ]
         if len(places) == 1 and len(rows) > 1:
             yield rows[places[0]], names
-
-
-def _has_long_words(label: str, asked: Sequence[str]) -> bool:
-    words = {word for word in _words(label) if len(word) >= MIN_LABEL_CHARS}
-    return len(words) > 1 and words.issubset(asked)
-
-
-def _is_in_table(reading: Reading, tables: Sequence[Table]) -> bool:
-    cells = (cell for table in tables for row in table.rows for cell in row)
-    return any(cell.start < reading.end and reading.start < cell.end for cell in cells)
 
 
 def _place_in(
@@ -267,26 +268,26 @@ def read_tables(passages: Sequence[Passage]) -> list[Table]:
             table = Table(names, tuple(rows), f"{passage.breadcrumb} {caption}", text)
             place = passage.document_id, passage.start_char + line.start()
             pieces[place] = line[0], passage.start_char + end, table
-    joined: list[tuple[tuple[str, int], str, Table]] = []
+    joined: list[tuple[str, str, int, Table]] = []
     for (document, start), (header, end, piece) in sorted(pieces.items(), key=itemgetter(0)):
         whole = piece
-        if joined and joined[-1][1] == header and _follows(joined[-1][0], (document, start)):
-            _, _, first = joined.pop()
-            whole = replace(first, rows=first.rows + piece.rows)
-        joined.append(((document, end), header, whole))
-    whole_tables = [table for _, _, table in joined]
+        if joined and joined[-1][:2] == (document, header):
+            _, _, last_end, first = joined[-1]
+            if 0 <= start - last_end <= len("\n\n"):  # only an empty line is between them
+                joined.pop()
+                whole = replace(first, rows=first.rows + piece.rows)
+        joined.append((document, header, end, whole))
+    whole_tables = [table for *_, table in joined]
     return [*whole_tables, *_records(passages), *_rows_without_header(passages)]
-
-
-def _follows(end: tuple[str, int], start: tuple[str, int]) -> bool:
-    """Return whether only an empty line is between two places in a document."""
-    return end[0] == start[0] and 0 <= start[1] - end[1] <= len("\n\n")
 
 
 def _with_names(table: Table) -> Table:
     """Return a table whose columns are named by all lines of its header: of texts, or years."""
     names, rows = list(table.names), list(table.rows)
-    while len(rows) > 1 and _names_columns(rows[0]):
+    while len(rows) > 1:
+        texts = [cell.text for cell in rows[0][1:] if cell.text]
+        if not texts or any(read_value(text) and not _YEAR.fullmatch(text) for text in texts):
+            break
         added = rows.pop(0)
         names = [f"{name} {c.text}".strip() for name, c in zip(names, added, strict=False)]
     return replace(table, names=tuple(names), rows=tuple(rows))
@@ -322,11 +323,6 @@ def _rows_without_header(passages: Sequence[Passage]) -> Iterator[Table]:
 def _cells(passage: Passage, line: re.Match[str]) -> tuple[Cell, ...]:
     found = _CELL.finditer(passage.text, line.start(), line.end())
     return tuple(Cell(each[1], *each.span(1), passage) for each in found)
-
-
-def _names_columns(row: Sequence[Cell]) -> bool:
-    texts = [cell.text for cell in row[1:] if cell.text]
-    return bool(texts) and all(_YEAR.fullmatch(text) or not read_value(text) for text in texts)
 
 
 def read_value(text: str) -> Value | None:
@@ -469,19 +465,9 @@ def write_answer(made: Calculation) -> Answer:
     unique = {(each.cell.passage.chunk_id, each.cell.start): each for each in made.operands}
     for each in unique.values():
         text += "\n- " + ", ".join(filter(None, (each.row, each.column))) + ": "
-        passage = each.cell.passage
-        start = passage.start_char + each.cell.start
-        citations.append(
-            Citation(
-                passage=passage,
-                quote=each.cell.text,
-                start_char=start,
-                end_char=start + len(each.cell.text),
-                answer_start=len(text),
-                answer_end=len(text) + len(each.cell.text),
-                score=CONFIDENCE,
-                support="supported",
-            )
-        )
+        passage, answer_start = each.cell.passage, len(text)
         text += each.cell.text
+        start = passage.start_char + each.cell.start
+        quote = Quote(passage, start, start + len(each.cell.text))
+        citations.append(replace(cite(quote, answer_start, len(text)), score=CONFIDENCE))
     return Answer("", text, confidence=CONFIDENCE, citations=tuple(citations), answerer=TABLE)

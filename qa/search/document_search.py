@@ -1,7 +1,7 @@
 """Find documents by name, all documents, or those that mention a topic."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
@@ -31,6 +31,7 @@ def find_by_name(name: str, candidates: Sequence[Passage]) -> Passage | None:
     return next(named, None) if wanted else None
 
 
+@one_snapshot()
 def read_openings(query: Query, candidates: Sequence[Passage]) -> list[Section]:
     """Return the beginning of each document that a query may find, by title.
 
@@ -42,11 +43,6 @@ def read_openings(query: Query, candidates: Sequence[Passage]) -> list[Section]:
     """
     if candidates[0].is_selected:
         return [Section(min(candidates, key=lambda passage: passage.start_char), 0, 0)]
-    return _read_openings(query)
-
-
-@one_snapshot()
-def _read_openings(query: Query) -> list[Section]:
     collections = Collection.objects.get_asked(query.collection)
     rows = Document.objects.filter(collection__in=collections, chunk_count__gt=0)
     rows = rows.tagged(query.tags)
@@ -63,16 +59,18 @@ def _read_openings(query: Query) -> list[Section]:
     for document in documents:
         headings = Outline.from_json(document.content.outline).headings
         title_end = next((heading.end for heading in headings[:1] if heading.start == 0), 0)
-        openings.append(_section_at(document, 0, title_end))
-    return [section for section in openings if section is not None]
+        openings.append((document, 0, title_end))
+    return _sections_at(openings)
 
 
 @one_snapshot()
-def read_sections(named: Passage) -> list[Section]:
+def read_sections(named: Passage | None) -> list[Section]:
     """Return the beginnings of the main sections of a passage's document, in order.
 
-    Empty if that version of it is gone.
+    Empty without a passage, and if that version of its document is gone.
     """
+    if named is None:
+        return []
     version = {"pk": UUID(named.document_id), "content_sha256": named.content_sha256}
     document = Document.objects.with_outline().filter(**version).first()
     return _sections_of(document) if document else []
@@ -81,8 +79,7 @@ def read_sections(named: Passage) -> list[Section]:
 def _sections_of(document: Document) -> list[Section]:
     headings = Outline.from_json(document.content.outline).headings
     spans = [(heading.start, heading.end) for heading in find_main(headings)[:MAX_SECTIONS]]
-    sections = (_section_at(document, start, end) for start, end in spans or [(0, 0)])
-    return [section for section in sections if section is not None]
+    return _sections_at((document, start, end) for start, end in spans or [(0, 0)])
 
 
 def find_main(headings: Sequence[Heading]) -> list[Heading]:
@@ -94,14 +91,17 @@ def find_main(headings: Sequence[Heading]) -> list[Heading]:
     return [heading for heading in headings if heading.level == min(several)]
 
 
-def _section_at(document: Document, start: int, text_start: int) -> Section | None:
-    rows = Chunk.objects.with_document()
-    # If chunks share a sentence, the later one begins the section.
-    chunk = rows.filter(document=document).overlapping(start, start + 1).last()
-    if chunk is None:
-        return None
-    passage = passage_of(chunk, score=1.0, similarity=0.0)
-    return Section(passage, start - chunk.start_char, text_start - chunk.start_char)
+def _sections_at(places: Iterable[tuple[Document, int, int]]) -> list[Section]:
+    """Return the sections at characters of documents, each with where its text begins."""
+    sections = []
+    for document, start, text_start in places:
+        # If chunks share a sentence, the later one begins the section.
+        rows = Chunk.objects.with_document().filter(document=document)
+        if chunk := rows.overlapping(start, start + 1).last():
+            passage = passage_of(chunk, score=1.0, similarity=0.0)
+            offset = chunk.start_char
+            sections.append(Section(passage, start - offset, text_start - offset))
+    return sections
 
 
 def speaks_of(text: str, topic: str) -> bool:

@@ -1,6 +1,7 @@
 """The pages that citations say their quotes stand on, when they are given and ever after."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,9 @@ def unsure_with(citation: Citation) -> Answer:
 def give(collection: Collection, made: Answer) -> dict[str, Any]:
     """Store an answer, and return it as who asked is told."""
     answer = add_page_numbers(made)
-    key = record_answer(answer, collection=collection, steps=[])
-    answered = AnsweredQuestion(key, answer, searched="When?", passages=())
-    return dict(AnswerShown(new_answer_record(answered)).data)
+    answered = AnsweredQuestion("", answer, searched="When?", passages=())
+    key = record_answer(answered, collection=collection)
+    return dict(AnswerShown(new_answer_record(replace(answered, id=key))).data)
 
 
 def pages_told(answer: dict[str, Any]) -> list[tuple[int | None, int | None]]:

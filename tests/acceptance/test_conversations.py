@@ -37,6 +37,7 @@ from tests.support.documents import (
     SHORT_ANSWER,
     UNSURE_ANSWER,
     Ingest,
+    answered,
     ingest_text,
 )
 
@@ -71,7 +72,7 @@ def keep(stored: StoredDocument, collection: Collection) -> Keep:
             closest=tuple(map(moved, answer.closest)),
             disagreement=tuple(map(moved, answer.disagreement)),
         )
-        return f"/ui/answers/{record_answer(there, collection=collection, steps=[])}"
+        return f"/ui/answers/{record_answer(answered(there), collection=collection)}"
 
     return record
 

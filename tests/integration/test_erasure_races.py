@@ -14,7 +14,7 @@ from corpus.models import Collection, Document, IdempotentRequest, Job, JobItem,
 from qa.answer_question import record_answer
 from qa.models import Answer
 from tests.support.database import held_up, places_of
-from tests.support.documents import LIGHTHOUSE, Ingest, answer_from
+from tests.support.documents import LIGHTHOUSE, Ingest, answer_from, answered
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -27,7 +27,7 @@ def test_answer_kept_while_its_document_is_deleted_is_erased(
 
     def keep() -> None:
         answer = answer_from(stored.document_id, stored.chunk_ids[0])
-        record_answer(answer, collection=collection, steps=[])
+        record_answer(answered(answer), collection=collection)
 
     if is_kept_first:
         # As in a shell: nothing is locked before the deletion begins.

@@ -31,7 +31,7 @@ from tests.histories.texts import (
 )
 from tests.support.client import Api
 from tests.support.database import held_up, on_another_connection
-from tests.support.documents import answer_from, ingest_text_of
+from tests.support.documents import answer_from, answered, ingest_text_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -109,8 +109,8 @@ def versions_of(answer: dict[str, Any]) -> list[int]:
 
 def test_a_summary_is_of_one_version(houses: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     put(houses, 1)
-    replacing = first_of(lambda: put(houses, 2), documents_search._section_at)
-    monkeypatch.setattr(documents_search, "_section_at", replacing)
+    replacing = first_of(lambda: put(houses, 2), documents_search._sections_at)
+    monkeypatch.setattr(documents_search, "_sections_at", replacing)
     assert set(versions_of(ask(SUMMARISE))) == {1}
     assert set(versions_of(ask(SUMMARISE))) == {2}
 
@@ -168,6 +168,6 @@ def test_an_answer_that_is_kept_meanwhile_stops_no_replacement(houses: Collectio
     key = Chunk.objects.get(text__contains="is kept by")
     answer = answer_from(stored.document_id, str(key.pk))
     with held_up(lambda: put(houses, 2)):
-        record_answer(answer, collection=houses, steps=[])
+        record_answer(answered(answer), collection=houses)
     assert Document.objects.get().content_sha256 == hash_of(HOUSE, 2)
     assert Citation.objects.get().chunk_id is None

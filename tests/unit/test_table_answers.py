@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from qa.table_answers import calculate, read_tables, read_value, write_answer
+from qa.table_answers import find_calculation, read_tables, read_value, write_answer
 from qa.types import Passage
 
 TABLE = """Sales by contract (in millions)
@@ -25,7 +25,7 @@ def passage(text: str, start: int = 100) -> Passage:
 
 
 def shown(question: str, text: str = TABLE) -> str:
-    made = calculate(question, [passage(text)])
+    made = find_calculation(question, [passage(text)])
     return write_answer(made).text.partition("\n")[0] if made else ""
 
 
@@ -67,7 +67,9 @@ def test_the_result_is_shown_with_its_formula(question: str, result: str) -> Non
 
 
 def test_each_operand_is_quoted_where_it_stands() -> None:
-    made = calculate("What is the percentage change in other from 2018 to 2019?", [passage(TABLE)])
+    made = find_calculation(
+        "What is the percentage change in other from 2018 to 2019?", [passage(TABLE)]
+    )
     assert made is not None
     answer = write_answer(made)
     assert answer.text.splitlines()[2:] == ["- Other, 2019: 44.1", "- Other, 2018: 56.7"]
@@ -132,10 +134,10 @@ def test_pieces_of_a_long_table_are_one_also_across_passages() -> None:
     question = "What is the difference between boats and oars in 2019?"
     assert shown(question, "\n\n".join(pieces)) == "25 = 30 − 5"
     first, second = passage(pieces[0]), passage(pieces[1], start=102 + len(pieces[0]))
-    made = calculate(question, [second, first])
+    made = find_calculation(question, [second, first])
     assert made is not None
     assert [each.passage for each in write_answer(made).citations] == [first, second]
-    assert calculate(question, [passage(pieces[1], start=900), first]) is None
+    assert find_calculation(question, [passage(pieces[1], start=900), first]) is None
     other = f"{head.replace('Item', 'Hire')}| Oars | 5 |"
     assert shown(question, f"{pieces[0]}\n\n{other}") == ""
 
@@ -144,8 +146,8 @@ def test_tables_that_disagree_leave_the_question_open() -> None:
     question = "What is the change in other between 2018 and 2019?"
     copy = replace(passage(TABLE), document_id="other")
     changed = replace(passage(TABLE.replace("44.1", "45.1")), document_id="other")
-    assert calculate(question, [passage(TABLE), copy]) is not None
-    assert calculate(question, [passage(TABLE), changed]) is None
+    assert find_calculation(question, [passage(TABLE), copy]) is not None
+    assert find_calculation(question, [passage(TABLE), changed]) is None
 
 
 def test_a_unit_is_taken_from_the_text_if_it_names_one() -> None:
