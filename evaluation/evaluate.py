@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
@@ -19,7 +20,6 @@ from evaluation.results import (
     FOREIGN,
     RETRIEVAL,
     Observation,
-    Observations,
     Result,
 )
 from evaluation.runs import run_queries, run_questions
@@ -79,7 +79,19 @@ def evaluate_dataset(
         indexed = index_dataset(dataset, fresh=is_fresh, progress=partial(report, "documents"))
     if indexed.missing_count:
         notes = [*notes, f"{indexed.missing_count} documents hold no text."]
-    observations = _observe(dataset, indexed, modes=modes, k=k, foreign=foreign, report=report)
+    context = replace(build_context(), caches_answers=False)
+    asking: dict[str, Any] = {"collection": indexed.collection, "ids": indexed.ids, "k": k}
+    asking["context"] = context
+    observations: dict[str, dict[str, Observation]] = {}
+    if RETRIEVAL in modes:
+        progress = partial(report, "queries")
+        observations[RETRIEVAL] = run_queries(dataset.queries, **asking, progress=progress)
+    if ANSWERS in modes:
+        progress = partial(report, "questions")
+        observations[ANSWERS] = run_questions(dataset.questions, **asking, progress=progress)
+    if ANSWERS in modes and foreign:
+        progress = partial(report, "foreign questions")
+        observations[FOREIGN] = run_questions(foreign, **asking, progress=progress)
     shown = {name: getattr(settings, setting) for name, setting in SHOWN_SETTINGS.items()}
     public = {name: text for name, text in (changes or {}).items() if not SECRET.search(name)}
     return Result(
@@ -119,40 +131,3 @@ def choose_modes(dataset: DataSet, wanted: Sequence[str]) -> tuple[str, ...]:
     if not chosen:
         raise InvalidDataSet(f"{dataset.name} has no corpus with queries or questions to ask it.")
     return tuple(wanted) or chosen
-
-
-def _observe(
-    dataset: DataSet,
-    indexed: IndexedDataset,
-    *,
-    modes: Sequence[str],
-    k: int,
-    foreign: Sequence[GoldQuestion],
-    report: Report,
-) -> Observations:
-    context = replace(build_context(), caches_answers=False)
-    observations: dict[str, dict[str, Observation]] = {}
-    if RETRIEVAL in modes:
-        observations[RETRIEVAL] = run_queries(
-            dataset.queries,
-            collection=indexed.collection,
-            ids=indexed.ids,
-            k=k,
-            context=context,
-            progress=partial(report, "queries"),
-        )
-    questions_of: dict[str, Sequence[GoldQuestion]] = {}
-    if ANSWERS in modes:
-        questions_of[ANSWERS] = dataset.questions
-    if questions_of and foreign:
-        questions_of[FOREIGN] = foreign
-    for mode, questions in questions_of.items():
-        observations[mode] = run_questions(
-            questions,
-            collection=indexed.collection,
-            ids=indexed.ids,
-            k=k,
-            context=context,
-            progress=partial(report, "questions" if mode == ANSWERS else "foreign questions"),
-        )
-    return observations

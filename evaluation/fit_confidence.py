@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime
-from uuid import UUID
 
 import numpy as np
 from django.conf import settings
@@ -12,15 +11,13 @@ from numpy.typing import NDArray
 
 from corpus.errors import InvalidDataSet
 from evaluation.datasets import DataSet, GoldDocument, GoldQuestion
-from evaluation.index import IndexedDataset, index_dataset
+from evaluation.index import index_dataset
 from evaluation.metrics import auroc, expected_calibration_error
 from evaluation.results import Progress
-from evaluation.runs import judge_answer
-from qa import models
-from qa.answer_question import answer_question
+from evaluation.runs import ask, judge_answer
 from qa.context import EXTRACTIVE, QAContext
 from qa.grounding.confidence import FEATURES, Calibration, gather_evidence, likeliest_first, sigmoid
-from qa.types import Answer, Evidence
+from qa.types import AnsweredQuestion, Evidence
 
 # Metrics come from models fitted on five sixths of the subjects.
 FOLDS = 6
@@ -65,10 +62,23 @@ def gather_points(
     subjects = {document.id: document for document in dataset.documents}
     points = []
     for count, question in enumerate(questions, start=1):
-        point = _ask(question, indexed, candid, group=group_of(question, subjects))
-        if point is not None:
-            kind = FOREIGN if count > len(dataset.questions) else point.kind
-            points.append(replace(point, kind=kind))
+        answered = ask(
+            question.text,
+            collection=indexed.collection,
+            k=settings.PKB_RETRIEVAL_K,
+            context=candid,
+        )
+        kind = ANSWERABLE if question.is_answerable else UNANSWERABLE
+        if evidence := _find_evidence(answered, is_draft=context.uses_language_model):
+            is_right = judge_answer(question, answered, ids=indexed.ids)["right"] > 0
+            points.append(
+                Point(
+                    kind=FOREIGN if count > len(dataset.questions) else kind,
+                    group=group_of(question, subjects),
+                    evidence=evidence,
+                    is_right=question.is_answerable and is_right,
+                )
+            )
         progress(count, len(questions))
     return points
 
@@ -79,42 +89,14 @@ def group_of(question: GoldQuestion, documents: Mapping[str, GoldDocument]) -> s
     return (document.title or document.id) if document is not None else question.text
 
 
-def _ask(
-    question: GoldQuestion, indexed: IndexedDataset, context: QAContext, *, group: str
-) -> Point | None:
-    answered = answer_question(
-        question.text,
-        collection=indexed.collection.qualified_name,
-        k=settings.PKB_RETRIEVAL_K,
-        context=context,
-        route="evaluate",
-    )
-    models.Answer.objects.filter(pk=UUID(answered.id)).delete()
-    if not answered.passages:
-        return None
-    evidence: Evidence | None
-    if context.uses_language_model:
-        evidence = _draft_evidence(answered.answer)
-    else:
-        quoted, _ = likeliest_first(answered.passages)[0]
-        evidence = gather_evidence(answered.passages)[quoted.chunk_id]
-    if evidence is None:
-        return None
-    is_right = bool(judge_answer(question, answered, ids=indexed.ids)["right"])
-    return Point(
-        kind=ANSWERABLE if question.is_answerable else UNANSWERABLE,
-        group=group,
-        evidence=evidence,
-        is_right=question.is_answerable and is_right,
-    )
-
-
-def _draft_evidence(answer: Answer) -> Evidence | None:
-    """Return the best reading of the passages that a draft cites, or None."""
-    readings = [
-        each.passage.reading for each in answer.citations if each.passage.reading is not None
-    ]
-    if answer.answerer == EXTRACTIVE or not readings:
+def _find_evidence(answered: AnsweredQuestion, *, is_draft: bool) -> Evidence | None:
+    """Return the evidence of the quoted passage; of a draft, the best reading that it cites."""
+    answer, passages = answered.answer, answered.passages
+    if not is_draft:
+        read = likeliest_first(passages)
+        return gather_evidence(passages)[read[0][0].chunk_id] if passages else None
+    readings = [each.passage.reading for each in answer.citations if each.passage.reading]
+    if not passages or answer.answerer == EXTRACTIVE or not readings:
         return None
     return Evidence(max(reading.score for reading in readings), behind=0.0, ahead=0.0)
 

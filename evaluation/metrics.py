@@ -123,13 +123,11 @@ def _beside(answer: str, gold: Iterable[str]) -> Iterator[tuple[list[str], list[
     words = _read_words(answer)
     for right in filter(None, map(_read_words, gold)):
         numbers = {word.value: word for word in right if word.value}
-        yield [_write_as(numbers, word) for word in words], [word.text for word in right]
-
-
-def _write_as(numbers: Mapping[str, _Word], word: _Word) -> str:
-    """Return the word, as the one of the same value is written if either is an amount."""
-    twin = numbers.get(word.value)
-    return twin.text if twin and (twin.is_amount or word.is_amount) else word.text
+        twins = ((word, numbers.get(word.value, word)) for word in words)
+        yield (
+            [twin.text if twin.is_amount or word.is_amount else word.text for word, twin in twins],
+            [word.text for word in right],
+        )
 
 
 def exact_match(answer: str, gold: Iterable[str]) -> float:

@@ -13,7 +13,7 @@ from qa.context import QAContext
 from qa.language_model import rewrite_question
 from qa.search_passages import FoundPassages, search_passages
 from qa.sessions import trim_history
-from qa.types import AnsweredQuestion, Citation, Exchange, Passage, Query
+from qa.types import AnsweredQuestion, Citation, Exchange, Query
 
 # Passages of a ranking, the maximum of /search: several may be of one document.
 SEARCH_DEPTH = 50
@@ -42,11 +42,18 @@ def run_queries(
     observed: dict[str, Observation] = {}
     for count, query in enumerate(queries, start=1):
         search, ranking = find_documents(query, collection=collection, ids=ids, context=context)
+        # Of the passages of relevant documents that have the answer.
+        ranks = (
+            rank
+            for rank, passage in enumerate(search.results[:NDCG_DEPTH], start=1)
+            if any(key in query.relevant for key in ids.get(passage.document_id, ()))
+            and contains_gold(passage.text, query.answers)
+        )
         observed[query.id] = {
             "asked": 1.0,
             **judge_ranking(ranking, query.relevant, k=k),
             "with_gold": float(bool(query.answers)),
-            "passage_rr": _passage_rank(query, search.results, ids),
+            "passage_rr": max((1 / rank for rank in ranks), default=0.0),
             "embed_ms": round(search.embedding_time_ms, 2),
             "search_ms": round(search.search_time_ms, 2),
         }
@@ -69,13 +76,29 @@ def find_documents(
     return found, list(dict.fromkeys(keys))
 
 
-def _passage_rank(query: GoldQuery, passages: Sequence[Passage], ids: Ids) -> float:
-    """Return 1 / rank of the first passage with the answer; 0 if none of ten has it."""
-    for rank, passage in enumerate(passages[:NDCG_DEPTH], start=1):
-        is_gold = any(key in query.relevant for key in ids.get(passage.document_id, ()))
-        if is_gold and contains_gold(passage.text, query.answers):
-            return 1 / rank
-    return 0.0
+def ask(
+    question: str,
+    *,
+    collection: Collection,
+    k: int,
+    context: QAContext,
+    history: Sequence[Exchange] = (),
+) -> AnsweredQuestion:
+    """Answer a question, and delete the stored answer.
+
+    Raises:
+        BackendError: A model failed.
+    """
+    answered = answer_question(
+        question,
+        collection=collection.qualified_name,
+        k=k,
+        context=context,
+        route="evaluate",
+        history=history,
+    )
+    models.Answer.objects.filter(pk=UUID(answered.id)).delete()
+    return answered
 
 
 def run_questions(
@@ -89,28 +112,15 @@ def run_questions(
 ) -> dict[str, Observation]:
     """Ask each question; judge the answer, its citations and its confidence.
 
-    The stored answers are deleted afterwards.
-
     Raises:
         BackendError: A model failed.
     """
     observed: dict[str, Observation] = {}
-    stored: list[str] = []
-    try:
-        for count, question in enumerate(questions, start=1):
-            answered = answer_question(
-                question.text,
-                collection=collection.qualified_name,
-                k=k,
-                context=context,
-                route="evaluate",
-                history=recall_turns(question.history, context=context),
-            )
-            stored.append(answered.id)
-            observed[question.id] = judge_answer(question, answered, ids=ids)
-            progress(count, len(questions))
-    finally:
-        models.Answer.objects.filter(pk__in=map(UUID, stored)).delete()
+    for count, question in enumerate(questions, start=1):
+        history = recall_turns(question.history, context=context)
+        answered = ask(question.text, collection=collection, k=k, context=context, history=history)
+        observed[question.id] = judge_answer(question, answered, ids=ids)
+        progress(count, len(questions))
     return observed
 
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
-from uuid import UUID
 
 import numpy as np
 from django.conf import settings
@@ -25,13 +24,11 @@ from evaluation.datasets import DataRow, DataSet, GoldDocument, draw, read_datas
 from evaluation.evaluate import Report
 from evaluation.index import index_dataset
 from evaluation.metrics import Array, Statistic, auroc
-from evaluation.runs import find_documents
-from qa import models
-from qa.answer_question import answer_question
+from evaluation.runs import ask, find_documents
 from qa.context import QAContext, build_context
 from qa.readers import read_all
 from qa.search.selected_text import SelectedText
-from qa.types import Answer, Passage
+from qa.types import Answer
 from qa.verify_claim import verify_claim
 
 # Of the draw of a sample.
@@ -91,7 +88,9 @@ def measure_spans(
     for count, question in enumerate(questions, start=1):
         passages = list(SelectedText(texts[question.doc_ids[0]]).passages())
         read = read_all(question.text, passages, reader=reader)
-        said.append(_best_span(read))
+        readings = [(p.reading.score, p.text[p.reading.start : p.reading.end])
+                    for p in read if p.reading]  # fmt: skip
+        said.append(max(readings, default=(0.0, ""))[1])
         report("questions", count, len(questions))
     pairs = [(answer, question.answers) for answer, question in zip(said, questions, strict=True)]
     if not several:
@@ -105,12 +104,6 @@ def measure_spans(
         )
         for name, is_partial in (("exact F1", False), ("partial F1", True))
     }
-
-
-def _best_span(passages: Sequence[Passage]) -> str:
-    readings = [(p.reading.score, p.text[p.reading.start : p.reading.end])
-                for p in passages if p.reading]  # fmt: skip
-    return max(readings, default=(0.0, ""))[1]
 
 
 def measure_claims(folder: Path, sample: int | None, report: Report) -> dict[str, Rows]:
@@ -179,17 +172,10 @@ def _ask_pages(
     dataset = DataSet(name, documents=tuple(pages))
     indexed = index_dataset(dataset, fresh=False, progress=lambda done, total: None)
     try:
-        answered = answer_question(
-            question,
-            collection=indexed.collection.qualified_name,
-            k=settings.PKB_RETRIEVAL_K,
-            context=context,
-            route="evaluate",
-        )
-        models.Answer.objects.filter(pk=UUID(answered.id)).delete()
+        k = settings.PKB_RETRIEVAL_K
+        return ask(question, collection=indexed.collection, k=k, context=context).answer
     finally:
         delete_collection(indexed.collection.name)
-    return answered.answer
 
 
 def _context() -> QAContext:

@@ -119,17 +119,15 @@ def macro_f1_of_sources(rows: Array) -> float:
         rows: Source, whether the claim is held up, and whether it was accepted; shape (n, 3).
     """
     sources, truth, said = rows[:, 0], rows[:, 1] > 0, rows[:, 2] > 0
-    groups = [sources == source for source in np.unique(sources)]
-    return float(np.mean([_macro_f1(truth[at], said[at]) for at in groups]))
-
-
-def _macro_f1(truth: Array, said: Array) -> float:
-    scores = []
-    for positive in (True, False):
-        is_true, is_said = truth == positive, said == positive
-        if size := is_true.sum() + is_said.sum():  # as scikit-learn, a class that is nowhere
-            scores.append(2 * (is_true & is_said).sum() / size)
-    return float(np.mean(scores))
+    of_sources = []
+    for source in np.unique(sources):
+        scores = []
+        for positive in (True, False):
+            is_true, is_said = ((each == positive)[sources == source] for each in (truth, said))
+            if size := is_true.sum() + is_said.sum():  # as scikit-learn, a class that is nowhere
+                scores.append(2 * (is_true & is_said).sum() / size)
+        of_sources.append(np.mean(scores))
+    return float(np.mean(of_sources))
 
 
 def mean(rows: Array) -> float:
