@@ -368,8 +368,16 @@ def read_passages(spans: Iterable[StoredSpan]) -> dict[SpanKey, ClosePassage]:
     keys = list(dict.fromkeys(map(_key_of, spans)))
     if not keys:
         return {}
+    columns = zip(*(key[:4] for key in keys), strict=True)
     with one_snapshot():
-        chunks, units = _read_around(keys)
+        with connection.cursor() as cursor:
+            cursor.execute(_CHUNKS, [list(column) for column in columns])
+            rows = cursor.fetchall()
+        by_id = Chunk.objects.with_document().in_bulk({chunk_id for _, chunk_id in rows})
+        whole = [key for key in keys if key.unit_end]
+        slices = read_slices([(*key[:2], key.unit_start, key.unit_end) for key in whole])
+    chunks = {keys[number - 1]: by_id[chunk_id] for number, chunk_id in rows if chunk_id in by_id}
+    units = {whole[at]: text for at, text in slices.items()}
     passages = add_quote_pages(
         ClosePassage(
             passage_of(chunk, score=0.0, similarity=0.0),
@@ -382,19 +390,6 @@ def read_passages(spans: Iterable[StoredSpan]) -> dict[SpanKey, ClosePassage]:
         for key, chunk in chunks.items()
     )
     return dict(zip(chunks, passages, strict=True))
-
-
-def _read_around(keys: Sequence[SpanKey]) -> tuple[dict[SpanKey, Chunk], dict[SpanKey, str]]:
-    """Return the chunks that contain the spans, and the texts of their units."""
-    columns = zip(*(key[:4] for key in keys), strict=True)
-    with connection.cursor() as cursor:
-        cursor.execute(_CHUNKS, [list(column) for column in columns])
-        rows = cursor.fetchall()
-    by_id = Chunk.objects.with_document().in_bulk({chunk_id for _, chunk_id in rows})
-    chunks = {keys[number - 1]: by_id[chunk_id] for number, chunk_id in rows if chunk_id in by_id}
-    whole = [key for key in keys if key.unit_end]
-    slices = read_slices([(*key[:2], key.unit_start, key.unit_end) for key in whole])
-    return chunks, {whole[at]: text for at, text in slices.items()}
 
 
 def _key_of(span: StoredSpan) -> SpanKey:

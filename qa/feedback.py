@@ -37,25 +37,23 @@ def give_feedback(
         raise AnswerNotFound(f"There is no answer {answer_id}.")
     place: dict[str, Any] = {}
     if passage is not None:
-        version = _find_version(models.Answer.objects.get(pk=answer_id), passage)
+        # The spans that the answer shows of the document, with its version.
+        answer = models.Answer.objects.get(pk=answer_id)
+        cited = answer.citations.filter(document=passage.document_id)
+        spans = {(c.start_char, c.end_char): c.content_sha256 for c in cited}
+        for close in answer.closest:
+            if close["document_id"] == str(passage.document_id):
+                spans[close["start_char"], close["end_char"]] = close["content_sha256"]
+                if close.get("unit"):
+                    spans[tuple(close["unit"])] = close["content_sha256"]
+        version = spans.get(passage[1:])
         if not here or version is None:
-            raise InvalidInput(_NOT_OF_ANSWER, field="passage")
+            raise InvalidInput(
+                "This is none of the passages that the answer cites or shows as closest.",
+                field="passage",
+            )
         place = {**passage._asdict(), "content_sha256": version}
     return Feedback.objects.create(answer_id=answer_id, rating=rating, comment=comment, **place)
-
-
-_NOT_OF_ANSWER = "This is none of the passages that the answer cites or shows as closest."
-
-
-def _find_version(answer: models.Answer, marked: MarkedSpan) -> str | None:
-    """Return the version of the document that the answer shows this span of, or None."""
-    cited = answer.citations.filter(document=marked.document_id)
-    spans = {(c.start_char, c.end_char): c.content_sha256 for c in cited}
-    for close in answer.closest:
-        if close["document_id"] == str(marked.document_id):
-            spans[close["start_char"], close["end_char"]] = close["content_sha256"]
-            spans |= {tuple(close["unit"]): close["content_sha256"]} if close.get("unit") else {}
-    return spans.get(marked[1:])
 
 
 def review_feedback(ids: Iterable[UUID], review: Feedback.Review) -> int:

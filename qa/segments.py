@@ -177,9 +177,17 @@ def _find_needs(text: str, segments: Sequence[Segment]) -> Iterator[tuple[Span, 
         if not continues_list(segments, at):
             opened = []
             lead = _lead_of(text, segments, at) if segment.kind not in _TABLE else []
-        if segment.begins_item:
-            while opened and not _holds(opened[-1], segment):
-                opened.pop()
+        # An item holds what is indented more; unknown for one that begins the text.
+        while (
+            segment.begins_item
+            and opened
+            and not (
+                opened[-1].kind is Kind.ITEM
+                and opened[-1].start > 0
+                and opened[-1].indent < segment.indent
+            )
+        ):
+            opened.pop()
         is_below_row = at > 0 and segments[at - 1].kind in _TABLE and not segment.begins_block
         if segment.kind is Kind.ROW and not is_below_row:
             names_columns = at + 1 < len(segments) and segments[at + 1].kind is Kind.RULE
@@ -199,11 +207,6 @@ def continues_list(segments: Sequence[Segment], at: int) -> bool:
     # An empty line separates a list from a table, and two tables.
     is_table = any(one.kind in _TABLE and not one.indent for one in (each, before))
     return not (each.begins_block and is_table)
-
-
-def _holds(item: Segment, other: Segment) -> bool:
-    """Return whether an item contains another; unknown for one that begins the text."""
-    return item.kind is Kind.ITEM and item.start > 0 and item.indent < other.indent
 
 
 def list_start(segments: Sequence[Segment], at: int) -> int:

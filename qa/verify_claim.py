@@ -9,7 +9,7 @@ from corpus.errors import InvalidInput
 from corpus.sentences import sentence_spans
 from qa.concurrency import answering_slot
 from qa.context import QAContext
-from qa.grounding.support import Support, Verdict, judge_claim
+from qa.grounding.support import Verdict, judge_claim
 from qa.search.display import add_quote_pages
 from qa.types import Citation, Passage, Query
 
@@ -81,7 +81,27 @@ def verify_claim(
             if text is None:
                 passages = context.retrieve(query, limit=context.rerank_count).passages
                 sources = _split(context.rerank(query.text, passages, limit=PASSAGE_COUNT))
-            verified.append(_verify_sentence(query.text, start, sources, context))
+            texts = [passage.text[first:last] for passage, first, last in sources]
+            headings = {
+                line for passage, _, _ in sources for line in (passage.title, *passage.heading_path)
+            }
+            judged = judge_claim(
+                query.text, texts, score=context.verifier.judge.score, headings=sorted(headings)
+            )
+            citation: Citation | None = None
+            if judged.verdict != "unsupported":
+                passage, first, last = sources[judged.index]
+                citation = Citation(
+                    passage=replace(passage, score=judged.score),
+                    quote=texts[judged.index],
+                    start_char=passage.start_char + first,
+                    end_char=passage.start_char + last,
+                    answer_start=start,
+                    answer_end=end,
+                    score=judged.score,
+                    support=judged.verdict,
+                )
+            verified.append((judged, citation))
     return VerifiedClaim(
         support=min((judged.verdict for judged, _ in verified), key=_WEAKEST_FIRST.index),
         score=min(judged.score for judged, _ in verified),
@@ -108,27 +128,3 @@ def passage_of_text(text: str) -> Passage:
 
 def _split(passages: Sequence[Passage]) -> list[Source]:
     return [(p, start, end) for p in passages for start, end in sentence_spans(p.text)]
-
-
-def _verify_sentence(
-    sentence: str, at: int, places: Sequence[Source], context: QAContext
-) -> tuple[Support, Citation | None]:
-    """Judge one sentence, at offset ``at`` of the claim, by those of the passages."""
-    sources = [passage.text[start:end] for passage, start, end in places]
-    headings = {line for passage, _, _ in places for line in (passage.title, *passage.heading_path)}
-    judged = judge_claim(
-        sentence, sources, score=context.verifier.judge.score, headings=sorted(headings)
-    )
-    if judged.verdict == "unsupported":
-        return judged, None
-    passage, start, end = places[judged.index]
-    return judged, Citation(
-        passage=replace(passage, score=judged.score),
-        quote=sources[judged.index],
-        start_char=passage.start_char + start,
-        end_char=passage.start_char + end,
-        answer_start=at,
-        answer_end=at + len(sentence),
-        score=judged.score,
-        support=judged.verdict,
-    )

@@ -14,7 +14,7 @@ import dspy
 from pydantic import BaseModel
 from pydantic_core import from_json
 
-from qa.segments import Kind, Segment, split_segments
+from qa.segments import Kind, split_segments
 from qa.types import Passage, Quote, Statement
 
 
@@ -119,8 +119,12 @@ def number_passages(
         segments = [each for each in split_segments(passage.text) if each.kind is not Kind.RULE]
         named = {f"S{number}.{at}": segment for at, segment in enumerate(segments, start=1)}
         place = f" ({passage.breadcrumb})" if passage.breadcrumb else ""
-        lines = [f"{key} {_show(passage.text, each)}" for key, each in named.items()]
-        text = "\n".join([f"S{number}{place}", *lines])
+        text = f"S{number}{place}"
+        for key, each in named.items():
+            line = passage.text[slice(*each.span)]
+            # Code stays as it is.
+            shown = line if each.kind is Kind.CODE else " ".join(line.split())
+            text += f"\n{key} {' ' * each.indent}{shown}"
         char_count += len(text)
         is_over = max_tokens is not None and char_count > max_tokens * CHARACTERS_A_TOKEN
         if texts and (is_over or len(quotes) + len(named) > MAX_IDS):
@@ -132,13 +136,6 @@ def number_passages(
             for key, each in list(named.items())[:MAX_IDS]
         }
     return NumberedPassages(tuple(texts), quotes)
-
-
-def _show(text: str, segment: Segment) -> str:
-    """Return a segment as one line, indented if nested; code stays unchanged."""
-    line = text[slice(*segment.span)]
-    is_code = segment.kind is Kind.CODE
-    return " " * segment.indent + (line if is_code else " ".join(line.split()))
 
 
 def keep_guard(signature: Any) -> Any:

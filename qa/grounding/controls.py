@@ -28,18 +28,12 @@ def falsify(text: str) -> str:
     number = _NUMBER.search(text)
     if number:
         return f"{text[: number.start()]}{int(float(number[0])) + _OFF_BY}{text[number.end() :]}"
-    verbs = (verb for verb in _AUXILIARY.finditer(text) if not _is_asked(text[verb.end() :]))
-    verb = next(verbs, None)
-    if verb is None:
-        return ""
-    turned = verb[1] if verb[2] else f"{verb[1]} not"
-    return text[: verb.start()] + turned + text[verb.end() :]
-
-
-def _is_asked(rest: str) -> bool:
-    """Return whether the sentence that continues here is a question."""
-    end = _SENTENCE_END.search(rest)
-    return end is not None and end[0] == "?"
+    for verb in _AUXILIARY.finditer(text):
+        end = _SENTENCE_END.search(text, verb.end())
+        if end is None or end[0] != "?":  # a negated question is no statement
+            turned = verb[1] if verb[2] else f"{verb[1]} not"
+            return text[: verb.start()] + turned + text[verb.end() :]
+    return ""
 
 
 def find_unrelated(evidence: str, others: Sequence[str]) -> str:

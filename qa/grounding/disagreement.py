@@ -140,12 +140,16 @@ def find_disagreement(
         passages: As ``mark_disagreeing`` returns them.
         chances: By chunk id, the probability that the passage answers.
     """
-    disagreeing = {
-        chunk
-        for citation in citations
-        if _quotes_the_marked(citation)
-        for chunk in citation.passage.disagrees_with
-    } - {citation.passage.chunk_id for citation in citations}
+    disagreeing = set[str]()
+    for citation in citations:
+        reading, offset = citation.passage.reading, citation.passage.start_char
+        if (
+            reading is not None  # its marked words are quoted
+            and citation.start_char <= reading.start + offset
+            and reading.end + offset <= citation.end_char
+        ):
+            disagreeing.update(citation.passage.disagrees_with)
+    disagreeing -= {citation.passage.chunk_id for citation in citations}
     return newest_first(
         sentences.show(chances[passage.chunk_id])
         for passage in passages
@@ -184,18 +188,10 @@ def disagree(question: str, one: MarkedSentences, other: MarkedSentences) -> boo
     matcher = SequenceMatcher(None, stems, others, autojunk=False)
     same = sum(block.size for block in matcher.get_matching_blocks())
     if same >= COPIED_FROM * max(len(stems), len(others)):
-        return _differs(one, other, is_copy=True) or _turns(one, other)
+        is_held = any(is_condition(word) for word in (*one.words, *other.words))
+        is_turned = not is_held and points_the_other_way(one.words, other.words)
+        return is_turned or _differs(one, other, is_copy=True)
     return _shares_matter(question, one, other) and _differs(one, other, is_copy=False)
-
-
-def _quotes_the_marked(citation: Citation) -> bool:
-    """Return whether the quote contains the marked words of its passage."""
-    reading, offset = citation.passage.reading, citation.passage.start_char
-    return (
-        reading is not None
-        and citation.start_char <= reading.start + offset
-        and reading.end + offset <= citation.end_char
-    )
 
 
 def read_statement(passage: Passage) -> MarkedSentences | None:
@@ -257,12 +253,6 @@ def _matter(words: Sequence[Word]) -> set[str]:
     """Return the content words that are no numbers and do not ask for one."""
     content = (word for word in words if word.is_content and not word.is_number)
     return {word.stem for word in content} - _ASKING
-
-
-def _turns(one: MarkedSentences, other: MarkedSentences) -> bool:
-    """Return whether a copy says the opposite."""
-    is_held = any(is_condition(word) for word in (*one.words, *other.words))
-    return not is_held and points_the_other_way(one.words, other.words)
 
 
 def _differs(one: MarkedSentences, other: MarkedSentences, *, is_copy: bool) -> bool:

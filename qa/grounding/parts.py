@@ -63,6 +63,11 @@ def join_answers(question: str, answers: Sequence[Answer]) -> Answer:
         for citation in answer.citations:
             joined.add(citation)
     cited = {citation.passage.chunk_id for citation in joined.citations}
+    disagreement = {
+        (close.passage.document_id, close.start_char, close.end_char): close
+        for answer in answered
+        for close in answer.disagreement
+    }
     closest = [each for each in _choose_closest(answers) if each.passage.chunk_id not in cited]
     return replace(
         answered[0],
@@ -72,20 +77,10 @@ def join_answers(question: str, answers: Sequence[Answer]) -> Answer:
         citations=tuple(joined.citations),
         short=answered[0].short if len(answered) == 1 else None,
         closest=tuple(closest),
-        disagreement=_join_disagreement(answered),
+        disagreement=newest_first(disagreement.values()),
         unanswered=tuple(answer.question for answer in answers if answer.abstained),
         not_about=tuple(dict.fromkeys(name for each in answered for name in each.not_about)),
     )
-
-
-def _join_disagreement(answers: Sequence[Answer]) -> tuple[ClosePassage, ...]:
-    """Return the disagreeing passages of all parts, each once, newest first."""
-    places = {
-        (close.passage.document_id, close.start_char, close.end_char): close
-        for answer in answers
-        for close in answer.disagreement
-    }
-    return newest_first(places.values())
 
 
 def _remove_quoted(citation: Citation, quoted: Iterable[Citation]) -> Citation | None:

@@ -67,9 +67,13 @@ def find_other_subjects(
     if not (lacking or bare):
         return ()
     everything = _read(map(_whole_text, retrieved))
-    if bare and _is_unheard(bare[1], everything):
-        names.append(_name(bare[1]))
-        lacking[names[-1]] = list(names[-1].words)
+    if bare:
+        # A word in lower case may be a name if no passage has it.
+        words = mark_first(read_words(bare[1]), everything)
+        is_known = any(word.stem in everything.stems for word in words)
+        if words and words[0].is_name and not is_known:
+            names.append(_name(bare[1]))
+            lacking[names[-1]] = list(names[-1].words)
     title = _read(map(_title, own)).words
     # An acronym such as IP is the subject only if the title has it.
     is_about_one = any(
@@ -133,14 +137,6 @@ def _is_name(sentence: str, token: re.Match[str], *, is_first: bool) -> bool:
     if is_first and not any(char.isupper() or char.isdigit() for char in text[1:]):
         return text[0].isupper() and _SET_OFF.match(sentence, token.end()) is not None
     return any(char.isupper() for char in text)
-
-
-def _is_unheard(word: str, evidence: Evidence) -> bool:
-    """Return whether a word in lower case may be a name, and no passage has it."""
-    words = mark_first(read_words(word), evidence)
-    return (
-        bool(words) and all(each.stem not in evidence.stems for each in words) and words[0].is_name
-    )
 
 
 def _is_most(unknown: Sequence[Word], name: Name, evidence: Evidence) -> bool:

@@ -6,7 +6,7 @@ from django.conf import settings
 
 from corpus.characters import widen_to_characters
 from corpus.sentences import sentence_spans
-from qa.search.rerankers import Reranker, rerankers
+from qa.search.rerankers import rerankers
 from qa.types import Reading
 
 # Of one text; a passage has some ten.
@@ -33,20 +33,16 @@ class SentenceReader:
         Raises:
             BackendError: The model is missing or failed.
         """
-        judge = rerankers[settings.PKB_JUDGE_MODEL]
-        return [_read(question, text, judge) for text in texts]
-
-
-def _read(question: str, text: str, judge: Reranker) -> Reading:
-    spans = [
-        (start, end)
-        for start, end in sentence_spans(text)[:MAX_SENTENCES]
-        if any(map(str.isalnum, text[start:end]))
-    ]
-    if not spans:
-        (score,) = judge.score(question, [text])
-        return Reading(float(score), start=0, end=0, margin=0.0)
-    scores = judge.score(question, [text[start:end] for start, end in spans])
-    best = int(scores.argmax())
-    start, end = widen_to_characters(text, *spans[best])
-    return Reading(float(scores[best]), start, end, margin=0.0)
+        judge, readings = rerankers[settings.PKB_JUDGE_MODEL], []
+        for text in texts:
+            spans = [
+                (start, end)
+                for start, end in sentence_spans(text)[:MAX_SENTENCES]
+                if any(map(str.isalnum, text[start:end]))
+            ]
+            sentences = [text[start:end] for start, end in spans] or [text]
+            scores = judge.score(question, sentences)
+            best = int(scores.argmax())
+            start, end = widen_to_characters(text, *spans[best]) if spans else (0, 0)
+            readings.append(Reading(float(scores[best]), start, end, margin=0.0))
+        return readings

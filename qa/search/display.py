@@ -1,5 +1,6 @@
 """Prepare quotes for display: whole paragraphs, items and rows; page numbers."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -10,7 +11,7 @@ from corpus.ingestion.normal_form import Outline, confidence_of
 from corpus.loaders.ocr import OCR
 from corpus.models import Document
 from qa.segments import Kind, Segment, Span, split_segments
-from qa.types import CLOSEST_COUNT, Answer, Citation, ClosePassage, PageRange, Passage
+from qa.types import CLOSEST_COUNT, Answer, Citation, ClosePassage, PageRange
 
 # About ten lines of a page. Of 160 questions to manuals and handbooks, 131 have a right
 # passage in the answer or the first three units of 120 words, 136 of 140, 137 of 150.
@@ -50,7 +51,17 @@ def show_units(
         cited: Citations, shown with their context: passages that overlap them are left out, and no
             unit extends into their context.
     """
-    closest = [close for close in closest if not any(_share(close, each) for each in cited)]
+    cited_in: defaultdict[str, list[Citation]] = defaultdict(list)
+    for each in cited:
+        cited_in[each.passage.document_id].append(each)
+    closest = [
+        close
+        for close in closest
+        if not any(
+            close.start_char < each.end_char and each.start_char < close.end_char
+            for each in cited_in[close.passage.document_id]
+        )
+    ]
     texts = _read_around(closest)
     shown: list[ClosePassage] = []
     for at, close in enumerate(closest):
@@ -59,8 +70,7 @@ def show_units(
         chunk = (close.passage.start_char - offset, close.passage.end_char - offset)
         taken = [
             (each.context[0] - offset, each.context[1] - offset)
-            for each in cited
-            if each.passage.document_id == close.passage.document_id
+            for each in cited_in[close.passage.document_id]
         ]
         start, end = find_unit(text, around, chunk=chunk, taken=taken)
         unit = replace(close, unit_start=start + offset, unit_text=text[start:end])
@@ -149,11 +159,6 @@ def _is_inside_table(segments: Sequence[Segment], at: int) -> bool:
     return is_row and not segments[at].begins_block
 
 
-def _share(close: ClosePassage, cited: Citation) -> bool:
-    is_same = close.passage.document_id == cited.passage.document_id
-    return is_same and close.start_char < cited.end_char and cited.start_char < close.end_char
-
-
 def _touched(segments: Sequence[Segment], span: Span) -> list[int]:
     return [at for at, each in enumerate(segments) if each.end > span[0] and each.start < span[1]]
 
@@ -207,7 +212,8 @@ def find_page_range(
 
 def _with_page_range(quote: Quoted, outlines: Mapping[Version, tuple[PageStarts, Scan]]) -> Quoted:
     passage = quote.passage
-    starts, scan = outlines.get(_version_of(passage), (None, None))
+    version = passage.document_id, passage.content_sha256
+    starts, scan = outlines.get(version, (None, None))
     page_range = find_page_range(
         quote.start_char, quote.end_char, page=passage.page, page_starts=starts, scan=scan
     )
@@ -218,21 +224,15 @@ def _read_outlines(
     quotes: Iterable[Citation | ClosePassage],
 ) -> dict[Version, tuple[PageStarts, Scan]]:
     """Read pages and OCR confidences of the quoted versions that still exist."""
-    wanted = {_version_of(each.passage) for each in quotes if _needs_outline(each)}
+    wanted = {
+        quote.passage.document_id
+        for quote in quotes
+        if not quote.passage.is_selected
+        and (OCR in quote.passage.metadata or (isinstance(quote, Citation) and quote.passage.page))
+    }
     if not wanted:
         return {}
-    documents = Document.objects.filter(pk__in={key for key, _ in wanted})
+    documents = Document.objects.filter(pk__in=wanted)
     columns = ("pk", "content_sha256", "content__outline__pages", "content__outline__scanned")
     rows: Iterable[tuple[Any, ...]] = documents.values_list(*columns)
     return {(str(key), version): (starts, scan) for key, version, starts, scan in rows}
-
-
-def _needs_outline(quote: Citation | ClosePassage) -> bool:
-    """Return whether the outline knows more than the passage's first page."""
-    passage = quote.passage
-    has_pages = isinstance(quote, Citation) and passage.page is not None
-    return not passage.is_selected and (has_pages or OCR in passage.metadata)
-
-
-def _version_of(passage: Passage) -> Version:
-    return passage.document_id, passage.content_sha256

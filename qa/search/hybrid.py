@@ -324,7 +324,15 @@ class HybridRetriever:
         embedded = perf_counter()
         # Read in one snapshot: another version would be a gap, or a mix of both.
         with one_snapshot():
-            passages = _read_best((search() for search in searches), limit)
+            results = [search() for search in searches]
+            scores = keep_best(each for each, _ in results)
+            rows = {pk: row for _, compared in results for pk, row in compared.items()}
+            best = best_first(scores, limit)
+            chunks = Chunk.objects.with_document().in_bulk(best)
+            passages = [
+                passage_of(chunks[pk], score=scores[pk], similarity=rows[pk].question_similarity)
+                for pk in best
+            ]
         return RetrievedPassages(
             passages,
             embedding_ms=(embedded - started) * 1000,
@@ -376,19 +384,6 @@ def _fuse(rows: Mapping[UUID, Compared], *, alpha: float, floor: float, word_cou
 def _score_documents(scores: Scores, rows: Mapping[UUID, Compared]) -> Scores:
     """Return the score of each document, that of its best chunk."""
     return keep_best({rows[pk].document_id: score} for pk, score in scores.items())
-
-
-def _read_best(results: Iterable[ScoredChunks], limit: int) -> list[Passage]:
-    """Read the chunks with the best scores of several searches, best first."""
-    searches = list(results)
-    scores = keep_best(scores for scores, _ in searches)
-    rows = {pk: row for _, compared in searches for pk, row in compared.items()}
-    best = best_first(scores, limit)
-    chunks = Chunk.objects.with_document().in_bulk(best)
-    return [
-        passage_of(chunks[pk], score=scores[pk], similarity=rows[pk].question_similarity)
-        for pk in best
-    ]
 
 
 def passage_of(chunk: Chunk, *, score: float, similarity: float) -> Passage:

@@ -233,7 +233,15 @@ def rerank_passages(
     last.
     """
     passages = diversify_passages(passages, per_document=per_document)
-    judged = _judge(query, passages[:count], reranker)
+    first = passages[:count]
+    if isinstance(reranker, PassageReranker):
+        raw = reranker.score_passages(query, first)
+    else:
+        raw = reranker.score(query, [passage.as_ranked for passage in first])
+    judged = {
+        passage.chunk_id: replace(passage, relevance=float(each))
+        for passage, each in zip(first, raw, strict=True)
+    }
     relevance = min_max({key: passage.relevance or 0.0 for key, passage in judged.items()})
     blended = {
         key: weight * relevance[key] + (1 - weight) * passage.score
@@ -243,15 +251,3 @@ def rerank_passages(
     lowest = min(blended.values(), default=1.0)
     others = [replace(other, score=min(other.score, lowest)) for other in passages[count:]]
     return diversify_passages([*ordered, *others], per_document=per_document)[:limit]
-
-
-def _judge(query: str, passages: Sequence[Passage], reranker: Reranker) -> dict[str, Passage]:
-    """Return the passages by chunk, with their relevance."""
-    if isinstance(reranker, PassageReranker):
-        relevance = reranker.score_passages(query, passages)
-    else:
-        relevance = reranker.score(query, [passage.as_ranked for passage in passages])
-    return {
-        passage.chunk_id: replace(passage, relevance=float(raw))
-        for passage, raw in zip(passages, relevance, strict=True)
-    }

@@ -47,7 +47,14 @@ class SelectedText:
 
     def passages(self) -> Iterator[Passage]:
         """Yield the text in passages of about ``PASSAGE_CHARS``."""
-        for number, (start, end) in enumerate(_pack(sentence_spans(self.text))):
+        # Adjacent sentences; a longer one stays whole.
+        packs: list[tuple[int, int]] = []
+        for start, end in sentence_spans(self.text):
+            if packs and end - packs[-1][0] <= PASSAGE_CHARS:
+                packs[-1] = packs[-1][0], end
+            else:
+                packs.append((start, end))
+        for number, (start, end) in enumerate(packs):
             yield Passage(
                 chunk_id=f"selected-{number}",
                 document_id="",
@@ -61,15 +68,3 @@ class SelectedText:
                 end_char=end,
                 is_selected=True,
             )
-
-
-def _pack(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Group adjacent sentences up to ``PASSAGE_CHARS``; a longer one stays whole."""
-    begin, last = spans[0] if spans else (0, 0)
-    for start, end in spans[1:]:
-        if end - begin > PASSAGE_CHARS:
-            yield begin, last
-            begin = start
-        last = end
-    if spans:
-        yield begin, last

@@ -86,19 +86,16 @@ def _read_value(words: Sequence[Word], at: int) -> tuple[Decimal | None, int]:
             group = (Decimal(1) if group is None else group) * _SCALES[text]
             if _SCALES[text] >= 1000:  # noqa: PLR2004
                 total, group = total + group, Decimal(0)
-        elif not _joins(words, end, group):
+        # "Two hundred and five".
+        elif not (
+            text == "and"
+            and group is not None
+            and words[end - 1].text in _SCALES
+            and any(word.text in SMALL_NUMBERS for word in words[end + 1 : end + 2])
+        ):
             break
         end += 1
     return (None, at) if end == at else (total + (group or Decimal(0)), end)
-
-
-def _joins(words: Sequence[Word], at: int, group: Decimal | None) -> bool:
-    """Return whether "and" joins parts of a number, as in "two hundred and five"."""
-    following = words[at + 1].text if at + 1 < len(words) else ""
-    return (
-        words[at].text == "and" and at > 0 and words[at - 1].text in _SCALES
-        and group is not None and following in SMALL_NUMBERS
-    )  # fmt: skip
 
 
 def _plain_value(word: Word) -> Decimal | None:
@@ -155,12 +152,12 @@ def is_currency(word: Word) -> bool:
 
 def find_unknown_numbers(claim: Sequence[Word], source: Sequence[Word]) -> list[Number]:
     """Return the numbers of the claim that the source lacks, by value and unit."""
-    known = read_numbers(source)
-    return [number for number in read_numbers(claim) if not _is_known(number, known)]
-
-
-def _is_known(number: Number, known: Sequence[Number]) -> bool:
-    return number.is_loose or any(
-        other.value == number.value and (not number.unit or other.unit in {number.unit, ""})
-        for other in known
-    )
+    known = {(number.value, number.unit) for number in read_numbers(source)}
+    values = {value for value, _ in known}
+    return [
+        number
+        for number in read_numbers(claim)
+        if not number.is_loose
+        and known.isdisjoint({(number.value, number.unit), (number.value, "")})
+        and (number.unit or number.value not in values)
+    ]

@@ -1,6 +1,6 @@
 """Decide what may be omitted from an English sentence without changing its meaning."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from qa.grounding.support.numbers import counts, is_currency
 from qa.grounding.support.polarity import is_condition, is_guarded, is_negation
@@ -97,17 +97,15 @@ def _may_leave_out(source: Sequence[Word], clause: range, remaining: set[int]) -
         is_of_name = clause.start > 0 and source[clause.start - 1].is_name
         if is_of_name and words[0].text in {"which", "who"}:
             return True  # a name needs nothing to choose among its bearers
-        return _goes_along(source, clause, remaining) or _may_go_whole(
-            words, is_first=not clause.start
-        )
-    runs = _runs(at for at in clause if at not in remaining)
+        # It may depend on an omitted clause: "It runs, but rusts if wet".
+        is_left_behind = clause.start - 1 not in remaining and not words[0].opens_clause
+        goes_along = is_left_behind and min(remaining) < clause.start
+        return goes_along or _may_go_whole(words, is_first=not clause.start)
+    gone = {at for at in clause if at not in remaining}
+    starts = sorted(at for at in gone if at - 1 not in gone)
+    ends = sorted(at + 1 for at in gone if at + 1 not in gone)
+    runs = map(range, starts, ends)
     return all(_may_go(source, run, clause, remaining) for run in runs)
-
-
-def _goes_along(source: Sequence[Word], clause: range, remaining: set[int]) -> bool:
-    """Return whether a clause depends on an omitted one: "It runs, but rusts if wet"."""
-    is_left_behind = clause.start - 1 not in remaining and not source[clause.start].opens_clause
-    return is_left_behind and min(remaining) < clause.start
 
 
 def _may_go_whole(words: Sequence[Word], *, is_first: bool) -> bool:
@@ -122,19 +120,6 @@ def _may_go_whole(words: Sequence[Word], *, is_first: bool) -> bool:
         return True
     is_limit = is_negation(first) or first.text in _CONTRASTS
     return not is_limit and not all(is_negation(word) or not word.is_content for word in words)
-
-
-def _runs(places: Iterable[int]) -> Iterator[range]:
-    """Group adjacent positions."""
-    start = end = -1
-    for at in places:
-        if at != end:
-            if end > start:
-                yield range(start, end)
-            start = at
-        end = at + 1
-    if end > start:
-        yield range(start, end)
 
 
 def _may_go(source: Sequence[Word], run: range, clause: range, remaining: set[int]) -> bool:

@@ -1,7 +1,7 @@
 """Compare the polarity of two sentences: negation, and words of opposite direction."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from qa.grounding.support.words import Word, stem
 
@@ -151,18 +151,13 @@ def points_the_other_way(claim: Sequence[Word], source: Sequence[Word]) -> bool:
     """
     stems = {word.stem for word in claim if word.is_content}
     claim_negates = any(map(is_negation, claim))
-    source_negates = any(map(is_negation, source)) if claim_negates else _negates(source, stems)
-    return (claim_negates != source_negates) != _direction_differs(claim, source)
-
-
-def _negates(source: Sequence[Word], stems: Iterable[str]) -> bool:
-    """Return whether a negation in the source applies to a word of the claim."""
-    wanted = set(stems)
-    return any(
-        wanted & {word.stem for word in source[at + 1 : at + 1 + _REACH]}
+    # A negation of the source alone must apply to a word of the claim.
+    source_negates = any(
+        claim_negates or stems & {each.stem for each in source[at + 1 : at + 1 + _REACH]}
         for at, word in enumerate(source)
         if is_negation(word)
     )
+    return (claim_negates != source_negates) != _direction_differs(claim, source)
 
 
 def _direction_differs(claim: Sequence[Word], source: Sequence[Word]) -> bool:

@@ -107,25 +107,25 @@ def _compare(claim: Sequence[Word], source: Sequence[Word], evidence: Evidence) 
     )
     pairs = _align(claim_core, source_core)
     likeness = len(pairs) / len(claim_core)
-    is_reordered = likeness < QUOTES_FROM and _is_reordered(claim_core, source_core)
+    # About the same words are in another order, except the passive.
+    passive = sum(word.text == "by" for word in claim_core) - sum(
+        word.text == "by" for word in source_core
+    )
+    is_as_long = len(source_core) <= _MAX_REORDERED * len(claim_core)
+    is_reordered = likeness < QUOTES_FROM and is_as_long and not passive
     if len(claim_core) <= _SHORT_CLAIM or is_reordered:
         likeness = max(likeness, QUOTES_FROM)
-    is_quote = _is_quote(claim_core, without_free(source), pairs)
+    plain = without_free(source)
+    moved = _unfront(claim_core, plain)
+    is_quote = _is_shortened(claim_core, plain, pairs) or bool(
+        moved and _is_shortened(moved, plain, _align(moved, plain))
+    )
     if is_quote or likeness < QUOTES_FROM:
         return Comparison(likeness, is_quote=is_quote)
     difference = find_difference(claim_core, source_core, pairs, known=evidence.stems)
     is_swapped = is_reordered and swaps_names(claim_core, source_core)
     is_other = difference.renames or is_swapped or not _says_something(claim_core)
     return Comparison(likeness, turns=difference.turns, is_other=is_other)
-
-
-def _is_quote(
-    claim: Sequence[Word], source: Sequence[Word], pairs: Sequence[tuple[int, int]]
-) -> bool:
-    if _is_shortened(claim, source, pairs):
-        return True
-    moved = _unfront(claim, source)
-    return bool(moved) and _is_shortened(moved, source, _align(moved, source))
 
 
 def _fold(text: str) -> str:
@@ -185,12 +185,6 @@ def _is_shortened(
 def _says_something(claim: Sequence[Word]) -> bool:
     """Return whether a claim can be verified at all; "8." cannot."""
     return any(word.is_content and not word.is_number for word in claim)
-
-
-def _is_reordered(claim: Sequence[Word], source: Sequence[Word]) -> bool:
-    """Return whether about the same words are in another order, except the passive."""
-    passive = sum(word.text == "by" for word in claim) - sum(word.text == "by" for word in source)
-    return len(source) <= _MAX_REORDERED * len(claim) and not passive
 
 
 def _unfront(claim: Sequence[Word], source: Sequence[Word]) -> list[Word]:

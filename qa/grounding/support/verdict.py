@@ -170,27 +170,20 @@ def _judge(
     if claim.is_false:
         speaks_against, counts_from = comparison.is_false and comparison.turns, QUOTED_FROM
     else:
+        # The source negates the claim, or has another value of that unit.
+        units = {number.unit for number in claim.unknown_numbers} - {""}
         is_compared = comparison.is_altered or comparison.is_quote
-        speaks_against = not is_compared and _speaks_against(claim, source)
+        speaks_against = not is_compared and (
+            points_the_other_way(claim.words, source)
+            or any(number.unit in units for number in read_numbers(source))
+        )
         counts_from = SAME_THING_FROM
     if speaks_against or claim.is_false or claim.has_unknown or comparison.is_false:
         is_against = speaks_against and raw >= counts_from
         verdict: Verdict = "contradicted" if is_against else "unsupported"
         return _Judged(verdict, chance * OBJECTED, raw, index)
+    if claim.coverage < COVERED_FROM or chance < PARTIAL_FROM:
+        return _Judged("unsupported", chance, raw, index)
     is_whole = comparison.is_english and not claim.is_altered
-    verdict = _grade(chance, is_whole=is_whole) if claim.coverage >= COVERED_FROM else "unsupported"
-    return _Judged(verdict, chance, raw, index)
-
-
-def _grade(chance: float, *, is_whole: bool) -> Verdict:
-    if chance >= SUPPORTED_FROM and is_whole:
-        return "supported"
-    return "partial" if chance >= PARTIAL_FROM else "unsupported"
-
-
-def _speaks_against(claim: _Claim, source: Sequence[Word]) -> bool:
-    """Return whether the source negates the claim, or has another value of that unit."""
-    units = {number.unit for number in claim.unknown_numbers} - {""}
-    return points_the_other_way(claim.words, source) or bool(
-        units & {number.unit for number in read_numbers(source)}
-    )
+    is_supported = is_whole and chance >= SUPPORTED_FROM
+    return _Judged("supported" if is_supported else "partial", chance, raw, index)

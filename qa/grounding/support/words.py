@@ -107,7 +107,9 @@ def read_words(sentence: str) -> tuple[Word, ...]:
         if token.lastgroup == "mark":
             opens = True
             continue
-        is_name = _is_name(token[0], is_first=not words)
+        # A first word needs a second capital, or a digit.
+        rest = token[0] if words else token[0][1:]
+        is_name = token[0][0].isalpha() and any(each.isupper() or each.isdigit() for each in rest)
         gap = text[end : token.start()]
         is_joined = not opens and not any(map(str.isspace, gap))
         for part in filter(None, _parts(token)):
@@ -133,12 +135,6 @@ def _parts(token: re.Match[str]) -> Iterable[str]:
         return _SHORT_FORMS[text]
     # "n't" is written out; a genitive's and other endings go.
     return (text[:-3], "not") if text.endswith("n't") else (text.partition("'")[0],)
-
-
-def _is_name(text: str, *, is_first: bool) -> bool:
-    """Return whether a word looks like a name; a first word needs a second capital or a digit."""
-    rest = text[1:] if is_first else text
-    return text[0].isalpha() and any(char.isupper() or char.isdigit() for char in rest)
 
 
 def stem(word: str) -> str:

@@ -31,7 +31,12 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        text = _read(options["file"]) if options["file"] else options["text"]
+        text = options["text"]
+        if path := options["file"]:
+            try:
+                text = path.read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as exc:
+                raise CommandError(f"{path} cannot be read as UTF-8 text: {exc}") from exc
         try:
             verified = verify_claim(
                 options["claim"],
@@ -51,10 +56,3 @@ class Command(BaseCommand):
                 span = f"{citation.start_char}-{citation.end_char}"
                 self.stdout.write(f"\n[{number}] {where} ({span}, {citation.support})")
                 self.stdout.write(f'    "{citation.quote}"')
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise CommandError(f"{path} cannot be read as UTF-8 text: {exc}") from exc
