@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from functools import cache
 from ipaddress import IPv6Address, ip_address, ip_network
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -17,6 +18,11 @@ IPV6_CLIENT_BITS = 64
 def client_ip(request: HttpRequest) -> str:
     forwarded = request.headers.get("X-Forwarded-For", "")
     return resolve_client_ip(str(request.META.get("REMOTE_ADDR") or ""), forwarded)
+
+
+def peer_of(scope: Any) -> str:
+    """Return the IP address of the connection of an ASGI scope; empty if it is unknown."""
+    return str((scope.get("client") or [""])[0])
 
 
 def read_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:

@@ -109,31 +109,31 @@ def check_role(**kwargs: Any) -> list[checks.CheckMessage]:
             powers = cursor.execute(_POWERS, [list(LEAKPROOF)]).fetchone()
     except psycopg.OperationalError:
         return []
-    return [] if powers is None else list(_check_powers(powers))
-
-
-def _check_powers(powers: Powers) -> Iterator[checks.CheckMessage]:
-    by_rank = f"The database role {powers.role!r} is a superuser or bypasses row-level security:"
+    if powers is None:
+        return []
+    found: list[checks.CheckMessage] = []
+    role = f"The database role {powers.role!r}"
+    by_rank = f"{role} is a superuser or bypasses row-level security:"
     if settings.PKB_AUTH_REQUIRED and (powers.is_powerful or powers.may_own):
-        by_owning = f"The database role {powers.role!r} owns the tables, or can become their owner:"
+        by_owning = f"{role} owns the tables, or can become their owner:"
         message = f"{by_rank if powers.is_powerful else by_owning} users are not isolated."
-        yield checks.Error(message, hint=ROLES_HINT, id="pkb.E002")
+        found.append(checks.Error(message, hint=ROLES_HINT, id="pkb.E002"))
     elif powers.is_powerful:
-        yield checks.Warning(
-            f"{by_rank} injected SQL could run programs.", hint=ROLES_HINT, id="pkb.W002"
-        )
+        message = f"{by_rank} injected SQL could run programs."
+        found.append(checks.Warning(message, hint=ROLES_HINT, id="pkb.W002"))
     if settings.PKB_AUTH_REQUIRED and powers.has_settings:
-        message = f"The database role {powers.role!r} has session settings of unknown origin."
+        message = f"{role} has session settings of unknown origin."
         hint = "Run ALTER ROLE ... RESET ALL, also IN DATABASE. Set options in DATABASE_URL."
-        yield checks.Error(message, hint=hint, id="pkb.E004")
+        found.append(checks.Error(message, hint=hint, id="pkb.E004"))
+    as_superuser = "Run as superuser, in this database:"
     if powers.not_leakproof:
         message = (
             "Under row-level security this server does not use some indexes: searches are slow."
         )
-        statements = "; ".join(map(leakproof_statement, powers.not_leakproof))
-        hint = f"Run as superuser, in this database: {statements}"
-        yield checks.Warning(message, hint=hint, id="pkb.W003")
+        hint = f"{as_superuser} {'; '.join(map(leakproof_statement, powers.not_leakproof))}"
+        found.append(checks.Warning(message, hint=hint, id="pkb.W003"))
     if powers.can_create_large_objects:
         message = "On this server every role may create large objects, which no policy restricts."
-        hint = f"Run as superuser, in this database: {FORBID_LARGE_OBJECTS}"
-        yield checks.Warning(message, hint=hint, id="pkb.W005")
+        hint = f"{as_superuser} {FORBID_LARGE_OBJECTS}"
+        found.append(checks.Warning(message, hint=hint, id="pkb.W005"))
+    return found

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from pydantic import SecretStr
-
 from pkb.env import Env
 from pkb.postgres import APPLICATION, OWNER
 
@@ -28,7 +26,19 @@ def read_databases(env: Env, data_dir: Path) -> tuple[dict[str, dict[str, Any]],
     """
     postgres_dir = None
     if env.DATABASE_URL is not None:
-        database = _parse_url(env.DATABASE_URL, "DATABASE_URL")
+        url = urlsplit(env.DATABASE_URL.get_secret_value())
+        if url.scheme not in {"postgres", "postgresql"} or not url.path.strip("/"):
+            raise SystemExit("pkb: bad setting DATABASE_URL: postgresql://user:password@host/name")
+        parameters: dict[str, Any] = dict(parse_qsl(url.query))
+        database = {
+            "ENGINE": "pkb.postgres.external",
+            "NAME": unquote(url.path.lstrip("/")),
+            "USER": unquote(url.username or ""),
+            "PASSWORD": unquote(url.password or ""),
+            "HOST": parameters.pop("host", unquote(url.hostname or "")),
+            "PORT": parameters.pop("port", url.port or ""),
+            "OPTIONS": parameters,
+        }
     elif env.POSTGRES_HOST:
         database = {
             "ENGINE": "pkb.postgres.external",
@@ -94,19 +104,3 @@ def set_request_timeouts(databases: Mapping[str, dict[str, Any]], settings: Any)
         size = options["pool"]["max_size"]
         wait_s = min(options["pool"]["timeout"], REQUEST_WAIT_S)
         options["pool"] |= {"timeout": wait_s, "max_waiting": size}
-
-
-def _parse_url(url: SecretStr, setting: str) -> dict[str, Any]:
-    parts = urlsplit(url.get_secret_value())
-    if parts.scheme not in {"postgres", "postgresql"} or not parts.path.strip("/"):
-        raise SystemExit(f"pkb: bad setting {setting}: postgresql://user:password@host/name")
-    options = dict(parse_qsl(parts.query))
-    return {
-        "ENGINE": "pkb.postgres.external",
-        "NAME": unquote(parts.path.lstrip("/")),
-        "USER": unquote(parts.username or ""),
-        "PASSWORD": unquote(parts.password or ""),
-        "HOST": options.pop("host", unquote(parts.hostname or "")),
-        "PORT": options.pop("port", parts.port or ""),
-        "OPTIONS": options,
-    }

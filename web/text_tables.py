@@ -43,23 +43,19 @@ def _table(text: str, start: int) -> Iterator[Part]:
     yield TABLE
     for number, line in enumerate(lines):
         if not _DASHES.fullmatch(line):
+            tag = "th" if has_head and number == 0 else "td"
             yield Element("<tr>")
-            yield from _row(line, start, "th" if has_head and number == 0 else "td")
+            for first, cell in _cells(line):
+                yield Element(f"<{tag}>")
+                place = start + first
+                for piece in filter(None, re.split(r"(\\\|)", cell)):
+                    end, is_bar = place + len(piece), piece == "\\|"
+                    yield Piece(place, end, "|" if is_bar else piece, is_whole=is_bar)
+                    place = end
+                yield Element(f"</{tag}>")
             yield Element("</tr>")
         start += len(line) + 1
     yield TABLE_END
-
-
-def _row(line: str, start: int, tag: str) -> Iterator[Part]:
-    for first, cell in _cells(line):
-        yield Element(f"<{tag}>")
-        place = start + first
-        for piece in re.split(r"(\\\|)", cell):
-            if piece:
-                is_bar = piece == "\\|"
-                yield Piece(place, place + len(piece), "|" if is_bar else piece, is_whole=is_bar)
-            place += len(piece)
-        yield Element(f"</{tag}>")
 
 
 def _cells(line: str) -> Iterator[tuple[int, str]]:

@@ -110,7 +110,18 @@ def _write(folder: Path, selection: Selection, collection: Collection | None) ->
     if executor.migration_plan(migrations):
         raise BackupError("The database is not migrated. Run manage.py migrate.")
     uploads = _uploads(collection)
-    _check_free_space(folder, uploads)
+    # Compressed rows take less space than the database.
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_database_size(current_database())")
+        needed = cursor.fetchone()[0]
+    for path in uploads:
+        with suppress(FileNotFoundError):
+            needed += path.stat().st_size
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise BackupError(
+            f"{folder.parent} has {free:,} bytes left; up to {needed:,} may be needed."
+        )
     tables = []
     for table in exported_tables(selection):
         with HashedFile(folder / table_path(table.name)) as file, open_gzip(file) as lines:
@@ -148,21 +159,6 @@ def _write(folder: Path, selection: Selection, collection: Collection | None) ->
         tables=tables,
         files=files,
     )
-
-
-def _check_free_space(folder: Path, uploads: Iterable[Path]) -> None:
-    """Reject an export that may not fit; compressed rows take less space than the database."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_database_size(current_database())")
-        needed = cursor.fetchone()[0]
-    for path in uploads:
-        with suppress(FileNotFoundError):
-            needed += path.stat().st_size
-    free = shutil.disk_usage(folder).free
-    if needed > free:
-        raise BackupError(
-            f"{folder.parent} has {free:,} bytes left; up to {needed:,} may be needed."
-        )
 
 
 def _uploads(collection: Collection | None) -> list[Path]:

@@ -89,22 +89,6 @@ def read_rows(
     Raises:
         BackupError: The table or a column does not exist, or a line is too long.
     """
-    insert = _insertion(name, columns, blanked)
-    count = 0
-    with connection.cursor() as cursor:
-        cursor.execute(sql.SQL("CREATE TEMP TABLE {} (line json) ON COMMIT DROP").format(_LINES))
-        while piece := lines.readline(READ_BYTES):
-            with cursor.copy(sql.SQL("COPY {} FROM STDIN {}").format(_LINES, _AS_LINES)) as copy:
-                for part in _batch(piece, name, lines):
-                    copy.write(part)
-            cursor.execute(insert)
-            count += cursor.rowcount
-            cursor.execute(sql.SQL("TRUNCATE {}").format(_LINES))
-        cursor.execute(sql.SQL("DROP TABLE {}").format(_LINES))
-    return count
-
-
-def _insertion(name: str, columns: list[str], blanked: Mapping[str, str]) -> sql.Composed:
     with connection.cursor() as cursor:
         cursor.execute(_COLUMNS, [name])
         is_json = dict(cursor.fetchall())
@@ -120,7 +104,7 @@ def _insertion(name: str, columns: list[str], blanked: Mapping[str, str]) -> sql
         )
         for column in columns
     ]
-    return sql.SQL(
+    insert = sql.SQL(
         "INSERT INTO {0} ({1}) SELECT {2} FROM {3}, json_populate_record(NULL::{0}, line) r"
     ).format(
         sql.Identifier(name),
@@ -128,6 +112,18 @@ def _insertion(name: str, columns: list[str], blanked: Mapping[str, str]) -> sql
         sql.SQL(", ").join(values),
         _LINES,
     )
+    count = 0
+    with connection.cursor() as cursor:
+        cursor.execute(sql.SQL("CREATE TEMP TABLE {} (line json) ON COMMIT DROP").format(_LINES))
+        while piece := lines.readline(READ_BYTES):
+            with cursor.copy(sql.SQL("COPY {} FROM STDIN {}").format(_LINES, _AS_LINES)) as copy:
+                for part in _batch(piece, name, lines):
+                    copy.write(part)
+            cursor.execute(insert)
+            count += cursor.rowcount
+            cursor.execute(sql.SQL("TRUNCATE {}").format(_LINES))
+        cursor.execute(sql.SQL("DROP TABLE {}").format(_LINES))
+    return count
 
 
 def _batch(piece: bytes, name: str, lines: gzip.GzipFile) -> Iterator[bytes]:

@@ -101,7 +101,20 @@ def _exported_models(selection: Selection, registry: Apps) -> dict[str, Model]:
         for model in registry.get_models(include_auto_created=True)
         if model._meta.managed and not model._meta.proxy
     }
-    exported = {name for name, model in models.items() if not _is_excluded(model, selection)}
+    exported = {
+        name
+        for name, model in models.items()
+        if name not in EXCLUDED
+        and model._meta.app_label not in EXCLUDED_APPS
+        and (selection.vectors or name not in VECTOR_TABLES)
+        and (
+            selection.secrets
+            or not any(
+                _SECRET.search(field.column) and (name, field.column) not in BLANKED
+                for field in _stored_fields(model)
+            )
+        )
+    }
     while orphans := {
         name for name in exported if _references(models[name], is_required=True) - exported
     }:
@@ -110,18 +123,6 @@ def _exported_models(selection: Selection, registry: Apps) -> dict[str, Model]:
         {name: sorted((_references(models[name]) & exported) - {name}) for name in sorted(exported)}
     )
     return {name: models[name] for name in order.static_order()}
-
-
-def _is_excluded(model: Model, selection: Selection) -> bool:
-    name = model._meta.db_table
-    if name in EXCLUDED or model._meta.app_label in EXCLUDED_APPS:
-        return True
-    if name in VECTOR_TABLES and not selection.vectors:
-        return True
-    return not selection.secrets and any(
-        _SECRET.search(field.column) and (name, field.column) not in BLANKED
-        for field in _stored_fields(model)
-    )
 
 
 def _stored_fields(model: Model) -> list[Any]:

@@ -40,7 +40,7 @@ from django.db import DatabaseError, InterfaceError, connections
 from django.http import parse_cookie
 
 from accounts.authentication import find_key
-from accounts.client_ip import client_network, read_headers, resolve_client_ip
+from accounts.client_ip import client_network, peer_of, read_headers, resolve_client_ip
 from corpus.access.principal import Principal
 from corpus.api.outages import translate_error
 from corpus.endpoints import BodySize, Cost, Endpoint
@@ -249,8 +249,17 @@ class ConcurrencyLimiter:
         turn = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(caller, deque()).append(turn)
         is_entered = False
+        waiting: set[Future[Any]] = {turn, disconnected}
         try:
-            await self._wait(turn, disconnected)
+            done, _ = await asyncio.wait(
+                waiting, timeout=self._limits.wait_s, return_when=asyncio.FIRST_COMPLETED
+            )
+            if not done:
+                raise queue_full(is_callers_own=False)
+            if disconnected.done():
+                raise ClientDisconnected
+            if not turn.result():
+                raise queue_full(is_callers_own=True)
             is_entered = True
         finally:
             if not is_entered and turn.done() and not turn.cancelled() and turn.result():
@@ -273,18 +282,6 @@ class ConcurrencyLimiter:
                 turn.set_result(True)
                 return
         self.active_count -= 1
-
-    async def _wait(self, turn: "Future[bool]", disconnected: "Future[None]") -> None:
-        try:
-            async with asyncio.timeout(self._limits.wait_s):
-                waiting: set[Future[Any]] = {turn, disconnected}
-                await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        except TimeoutError:
-            raise queue_full(is_callers_own=False) from None
-        if disconnected.done():
-            raise ClientDisconnected
-        if not turn.result():
-            raise queue_full(is_callers_own=True)
 
     @property
     def _waiting_count(self) -> int:
@@ -489,7 +486,7 @@ def _identify(scope: Any) -> Principal:
     """
     try:
         if scope["path"] == MCP:
-            return admit_agent(read_headers(scope["headers"]), peer=_peer(scope))
+            return admit_agent(read_headers(scope["headers"]), peer=peer_of(scope))
         request = ASGIRequest(scope, BytesIO())
         SessionMiddleware(lambda _: None).process_request(request)  # type: ignore[arg-type]
         request.user = get_user(request)
@@ -500,10 +497,6 @@ def _identify(scope: Any) -> Principal:
         connections.close_all()
 
 
-def _peer(scope: Any) -> str:
-    return str((scope.get("client") or [""])[0])
-
-
 def _address(scope: Any) -> str:
     forwarded = read_headers(scope["headers"]).get("x-forwarded-for", "")
-    return resolve_client_ip(_peer(scope), forwarded)
+    return resolve_client_ip(peer_of(scope), forwarded)

@@ -29,7 +29,7 @@ class Body:
     """
 
     def __init__(self, receive: Any, caller: str) -> None:
-        self.file = _new_file()
+        self.file: SpooledTemporaryFile[bytes] = SpooledTemporaryFile(MEMORY_BYTES)  # noqa: SIM115  (closed by ``close``)
         self.byte_count = 0
         self.caller = caller
         self.held_bytes = 0
@@ -140,7 +140,18 @@ class BodyReader:
                 if body.byte_count + len(piece) > max_bytes:
                     raise excess
                 body.byte_count += len(piece)
-                self._hold(body)
+                added = body.byte_count - body.held_bytes
+                if body.byte_count > MEMORY_BYTES:
+                    if self._held[body.caller] + added > self._held_bytes * MAX_SHARE:
+                        raise RequestRejected(
+                            429, "You are sending too much at once. Try again soon."
+                        )
+                    if self._held.total() + added > self._held_bytes:
+                        raise RequestRejected(
+                            503, "pkb is receiving too much at once. Try again soon."
+                        )
+                    self._held[body.caller] += added
+                    body.held_bytes += added
                 body.file.write(piece)
                 if not message.get("more_body", False):
                     return
@@ -148,18 +159,3 @@ class BodyReader:
                 await asyncio.sleep(0)
                 allowed_s = self._timeout_s + body.byte_count / MIN_BYTES_PER_S
                 limit.reschedule(started + allowed_s)
-
-    def _hold(self, body: Body) -> None:
-        if body.byte_count <= MEMORY_BYTES:
-            return
-        added = body.byte_count - body.held_bytes
-        if self._held[body.caller] + added > self._held_bytes * MAX_SHARE:
-            raise RequestRejected(429, "You are sending too much at once. Try again soon.")
-        if self._held.total() + added > self._held_bytes:
-            raise RequestRejected(503, "pkb is receiving too much at once. Try again soon.")
-        self._held[body.caller] += added
-        body.held_bytes += added
-
-
-def _new_file() -> "SpooledTemporaryFile[bytes]":
-    return SpooledTemporaryFile(max_size=MEMORY_BYTES)

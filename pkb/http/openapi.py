@@ -74,17 +74,6 @@ class ProblemAutoSchema(AutoSchema):
         body = getattr(self.view, "error_body", Problem)
         media_type = getattr(self.view, "error_media_type", "application/problem+json")
         schema = {"schema": self.resolve_serializer(body, "response").ref}
-        for status, description in sorted(self._errors().items()):
-            content = {"content": {media_type: schema}, "description": description}
-            bodies.setdefault(status, content)
-        if any(parameter["in"] == "query" for parameter in self._get_parameters()):
-            # Sent by the HTTP server itself, without a body.
-            too_long = HTTPStatus.REQUEST_URI_TOO_LONG
-            bodies.setdefault(str(too_long.value), {"description": too_long.phrase})
-        return bodies
-
-    def _errors(self) -> dict[str, str]:
-        """Return the descriptions of error responses by status."""
         locations = {parameter["in"] for parameter in self._get_parameters()}
         statuses = {HTTPStatus.TOO_MANY_REQUESTS}
         if not self._endpoint.is_open:
@@ -106,8 +95,16 @@ class ProblemAutoSchema(AutoSchema):
         for error in getattr(self.view, "errors", {}).get(self.method.lower(), ()):
             title = (error.__doc__ or error.code).strip().splitlines()[0]
             titles.setdefault(str(error.status), []).append(title)
-        return {
+        descriptions = {
             **{str(status.value): status.phrase for status in statuses},
             **{status: " ".join(each) for status, each in titles.items()},
             "5XX": "Not ready, a failed model, or an internal error.",
         }
+        for status, description in sorted(descriptions.items()):
+            content = {"content": {media_type: schema}, "description": description}
+            bodies.setdefault(status, content)
+        if "query" in locations:
+            # Sent by the HTTP server itself, without a body.
+            too_long = HTTPStatus.REQUEST_URI_TOO_LONG
+            bodies.setdefault(str(too_long.value), {"description": too_long.phrase})
+        return bodies

@@ -97,7 +97,25 @@ class State:
             yield Finding(
                 Problem.MODELS_NOT_LOADED, "The models are still loading, or failed to load."
             )
-        yield from self._problems_of_work()
+        if self.workers is None or self.backlog is None:
+            yield Finding(Problem.DATABASE_AWAY, "The database does not answer.")
+        elif not self.alive_count:
+            yield Finding(Problem.NO_WORKER, "No worker runs: background jobs wait.")
+        oldest = home_oldest = timedelta(0)
+        if self.workers is not None and self.backlog is not None:
+            oldest = self.backlog.oldest or oldest
+            home_oldest = self.backlog.home_oldest or home_oldest
+        is_home_served = self.home_alive_count or not self.alive_count
+        if home_oldest > HEARTBEAT_TIMEOUT and not is_home_served:
+            yield Finding(
+                Problem.HOME_UNSERVED,
+                "No worker runs on the host that has the files: its tasks have waited for"
+                f" {_humanize(home_oldest)}.",
+            )
+        if oldest > MAX_WAIT:
+            yield Finding(
+                Problem.QUEUE_WAITS, f"A task has waited for a worker for {_humanize(oldest)}."
+            )
         for disk in self.disks:
             if disk.free_share < MIN_FREE_SHARE:
                 free = f"{disk.free_bytes:,} bytes ({disk.free_share:.0%}) free"
@@ -109,25 +127,6 @@ class State:
                 yield Finding(Problem.BACKUP_FAILED, reason)
             if age is not None and age > max_age:
                 yield Finding(Problem.BACKUP_OLD, f"The last good backup is {_humanize(age)} old.")
-
-    def _problems_of_work(self) -> Iterator[Finding]:
-        if self.workers is None or self.backlog is None:
-            yield Finding(Problem.DATABASE_AWAY, "The database does not answer.")
-            return
-        if not self.alive_count:
-            yield Finding(Problem.NO_WORKER, "No worker runs: background jobs wait.")
-        wait = self.backlog.home_oldest or timedelta(0)
-        if self.alive_count and not self.home_alive_count and wait > HEARTBEAT_TIMEOUT:
-            yield Finding(
-                Problem.HOME_UNSERVED,
-                "No worker runs on the host that has the files: its tasks have waited for"
-                f" {_humanize(wait)}.",
-            )
-        oldest = self.backlog.oldest
-        if oldest is not None and oldest > MAX_WAIT:
-            yield Finding(
-                Problem.QUEUE_WAITS, f"A task has waited for a worker for {_humanize(oldest)}."
-            )
 
 
 def read_state() -> State:

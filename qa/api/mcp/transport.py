@@ -18,7 +18,7 @@ from django.db import DatabaseError, InterfaceError, connections
 from django.http.request import split_domain_port, validate_host
 
 from accounts.authentication import authenticate_key, find_key
-from accounts.client_ip import read_headers, resolve_client_ip
+from accounts.client_ip import peer_of, read_headers, resolve_client_ip
 from accounts.openid.access_tokens import authenticate_token, is_token
 from accounts.openid.resource import add_metadata
 from corpus.access.principal import SYSTEM, Principal, Scope, acting_as
@@ -51,9 +51,8 @@ async def _serve(scope: Any, receive: Any, send: Any) -> None:
     if refusal := _find_refusal(scope["method"], headers):
         await _send_problem(send, *refusal)
         return
-    peer = str((scope.get("client") or [""])[0])
     try:
-        principal = await asyncio.to_thread(_admit_on_thread, headers, peer)
+        principal = await asyncio.to_thread(_admit_on_thread, headers, peer_of(scope))
     except PkbError as exc:
         challenge = add_metadata(exc.challenge) if exc.challenge else None
         await _send_problem(send, exc.status, str(exc), challenge=challenge)
