@@ -7,7 +7,7 @@ import html
 import json
 import mimetypes
 import re
-from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from http import HTTPStatus
 from pathlib import PurePath
@@ -70,9 +70,21 @@ def load_or_convert(
     is_docling = protocol == "docling"
     request = _docling_request if is_docling else _tika_request
     reply = _fetch(url.rstrip("/"), max_chars=limits.max_chars, **request(content, filename))
-    pages = _docling_pages(reply) if is_docling else _tika_pages(reply)
+    if is_docling:
+        pages = _docling_pages(reply)
+    else:
+        # The HTML of each page, with the title; of all in one if the file has no pages.
+        head, *bodies = _TIKA_PAGE.split(reply)
+        pages = [head + body for body in bodies] or [head]
     name = f"{PurePath(filename).stem}.{'md' if is_docling else 'html'}"
-    documents = list(_read_pages(pages, filename=name, limits=limits))
+    documents: list[LoadedDocument] = []
+    for number, page in enumerate(pages, start=1):
+        with suppress(EmptyDocument):  # a page without text is skipped
+            document, _ = load_file(page.encode(), filename=name, limits=limits)
+            blocks = document.blocks
+            if len(pages) > 1:
+                blocks = tuple(replace(block, page=number) for block in blocks)
+            documents.append(replace(document, blocks=blocks))
     if not documents:
         raise EmptyDocument("The converter found no text in the file.")
     named = registry.MEDIA_TYPE_OF_EXTENSION.get(extension) or mimetypes.guess_type(filename)[0]
@@ -85,21 +97,6 @@ def load_or_convert(
         ),
         named or "application/octet-stream",
     )
-
-
-def _read_pages(
-    pages: list[str], *, filename: str, limits: LoaderLimits
-) -> Iterator[LoadedDocument]:
-    """Yield what is on each page; pages without text are skipped."""
-    for number, page in enumerate(pages, start=1):
-        try:
-            document, _ = load_file(page.encode(), filename=filename, limits=limits)
-        except EmptyDocument:
-            continue
-        if len(pages) > 1:
-            blocks = (replace(block, page=number) for block in document.blocks)
-            document = replace(document, blocks=tuple(blocks))
-        yield document
 
 
 def _docling_request(content: bytes, filename: str) -> dict[str, Any]:
@@ -131,12 +128,6 @@ def _docling_pages(reply: str) -> list[str]:
     if status not in {"success", "partial_success"} or not isinstance(text, str):
         raise UnreadableFile("The converter could not read the file.")
     return [html.unescape(_ESCAPED.sub(r"\1", page)) for page in text.split(_PAGE_BREAK)]
-
-
-def _tika_pages(reply: str) -> list[str]:
-    """Return the HTML of each page, with the title; of all in one if the file has no pages."""
-    head, *pages = _TIKA_PAGE.split(reply)
-    return [head + page for page in pages] or [head]
 
 
 def _fetch(url: str, *, method: str, path: str, max_chars: int, **request: Any) -> str:

@@ -58,12 +58,9 @@ class CollectionInput(serializers.Serializer[Any]):
     chunking = ChunkingInput(required=False)
 
 
-class IndexInput(serializers.Serializer[Any]):
+class IndexInput(CollectionInput):
+    name = distance = language = None  # type: ignore[assignment]
     index_name = CollectionNameField()
-    description = StrictCharField(max_length=10_000, default="", allow_blank=True)
-    embedding_model = StrictCharField(max_length=200, required=False)
-    dimension = StrictIntegerField(min_value=1, max_value=4_000, required=False)
-    chunking = ChunkingInput(required=False)
 
 
 class IndexResponse(serializers.Serializer[Any]):

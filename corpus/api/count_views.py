@@ -1,6 +1,5 @@
 """Count the mentions of a word or phrase, and list them."""
 
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from django.http import HttpResponse
@@ -144,23 +143,14 @@ def read_count(*, collection: str, wants_all: bool, **fields: Any) -> MentionCou
 
 def csv_response(count: MentionCount, *, grouped: bool) -> HttpResponse:
     """Return a file with a row for each group, or else for each result."""
-    rows = _group_rows(count) if grouped else _mention_rows(count.results)
+    rows: list[Any]
+    if grouped:
+        rows = [("group", "document_count", "mention_count")]
+        rows += [(each.name, each.document_count, each.mention_count) for each in count.groups]
+    else:
+        rows = [tuple(MentionShown().fields)]
+        for mention in count.results:
+            shown = MentionShown(mention).data
+            rows.append({**shown, "context": shown["context"]["text"]}.values())
     disposition = {"Content-Disposition": 'attachment; filename="count.csv"'}
     return HttpResponse(write_csv(rows), content_type="text/csv", headers=disposition)
-
-
-def _group_rows(count: MentionCount) -> Iterator[tuple[Any, ...]]:
-    yield "group", "document_count", "mention_count"
-    for group in count.groups:
-        yield group.name, group.document_count, group.mention_count
-
-
-def _mention_rows(mentions: Any) -> Iterator[tuple[Any, ...]]:
-    yield (
-        "document_id", "document_name", "collection", "content_sha256", "document_date",
-        "start_char", "end_char", "quote", "context", "mention_count",
-    )  # fmt: skip
-    for mention in mentions:
-        shown = MentionShown(mention).data
-        shown["context"] = shown["context"]["text"]
-        yield tuple(shown.values())

@@ -43,7 +43,7 @@ from corpus.ingestion.packed_files import is_packed
 from corpus.ingestion.submission import Attributes, IngestOptions, Submission, SubmittedFile
 from corpus.ingestion.web_addresses import ingest_url
 from corpus.jobs.uploads import start_upload
-from corpus.models import DEFAULT_COLLECTION, Collection, Document, Installation
+from corpus.models import DEFAULT_COLLECTION, Document, Installation
 
 
 class _DocumentAttributes(serializers.Serializer[Any]):
@@ -139,20 +139,6 @@ class IngestView(APIView):
         )
 
 
-def _ingest_packed(values: dict[str, Any], collection: Collection) -> Response:
-    """Start a job that ingests the files of an archive, or the threads of a mailbox.
-
-    Raises:
-        InvalidInput: It says something of one document.
-    """
-    for name in ("title", "source_uri", "metadata", "created_at"):
-        if values[name]:
-            raise InvalidInput("An archive has several documents, which have this.", field=name)
-    source = {"source": values["source"]} if values["source"] else {}
-    job = start_upload([values["file"]], collection=collection, tags=values["tags"], **source)
-    return Response(JobResponse(job).data, status=202)
-
-
 def _ingest(values: dict[str, Any]) -> Response:
     collection = get_or_create_collection(values["collection"])
     attributes = Attributes(
@@ -176,7 +162,16 @@ def _ingest(values: dict[str, Any]) -> Response:
                 head = upload.read()
                 upload.seek(0)
                 if is_packed(upload.name or "", head):
-                    return _ingest_packed(values, collection)
+                    # A job ingests the files of an archive, or the threads of a mailbox.
+                    for name in ("title", "source_uri", "metadata", "created_at"):
+                        if values[name]:
+                            message = "An archive has several documents, which have this."
+                            raise InvalidInput(message, field=name)
+                    label = {"source": values["source"]} if values["source"] else {}
+                    job = start_upload(
+                        [upload], collection=collection, tags=values["tags"], **label
+                    )
+                    return Response(JobResponse(job).data, status=202)
             media_type = upload.content_type or ""
             content = SubmittedFile(upload.read(), upload.name or "", media_type)
             options = replace(

@@ -4,7 +4,7 @@ They are in the database, so that they survive a killed worker.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from hashlib import sha256
 
@@ -18,7 +18,7 @@ from corpus.crawl.robots import MAX_BYTES, Rules, read_robots
 from corpus.crawl.scope import Scope, kind_without_text, normalize_url, page_key
 from corpus.errors import NotFetched, TooLarge, UnreadableFile
 from corpus.loaders.link_parser import MAX_SITEMAP_BYTES
-from corpus.loaders.links import Sitemap, find_entries
+from corpus.loaders.links import find_entries
 from corpus.models import Job, JobItem, Site, SitePage
 
 # Maximum sitemaps of a site; big sites usually have ten.
@@ -40,11 +40,21 @@ def open_site(job: Job, site: Site) -> None:
     """
     if site.opened_by == job.pk:
         return
-    site.robots = _fetch_robots(site)
+    root = f"{site.address.partition('://')[0]}://{site.host}"
+    try:
+        fetched = fetch_file(site, f"{root}/robots.txt", max_bytes=MAX_BYTES)
+        site.robots = fetched.content.decode("utf-8", "replace").replace("\0", "")
+    except NotFetched as exc:
+        # RFC 9309: without robots.txt all is allowed; if it cannot be fetched, nothing is.
+        if not 400 <= exc.answered < 500:  # noqa: PLR2004
+            raise NotFetched(f"robots.txt: {exc}", answered=exc.answered) from exc
+        site.robots = ""
+    except TooLarge as exc:
+        raise NotFetched(f"robots.txt: {exc}") from exc
     rules = read_robots(site.robots)
     site.delay_s = max(settings.PKB_CRAWL_DELAY_S, min(rules.delay_s, MAX_DELAY_S))
     site.save(update_fields=["robots", "delay_s"])
-    sitemap_urls = list(_sitemap_entries(site, rules))
+    sitemap_urls = _sitemap_urls(site, root, rules)
     known = site.pages.filter(document__isnull=False).values_list("address", flat=True)
     with transaction.atomic():
         # Links show later which of them are nearer.
@@ -53,56 +63,31 @@ def open_site(job: Job, site: Site) -> None:
     site.opened_by = job.pk
 
 
-def _root(site: Site) -> str:
-    return f"{site.address.partition('://')[0]}://{site.host}"
-
-
-def _fetch_robots(site: Site) -> str:
-    try:
-        fetched = fetch_file(site, f"{_root(site)}/robots.txt", max_bytes=MAX_BYTES)
-    except NotFetched as exc:
-        # RFC 9309: without robots.txt all is allowed; if it cannot be fetched, nothing is.
-        if 400 <= exc.answered < 500:  # noqa: PLR2004
-            return ""
-        raise NotFetched(f"robots.txt: {exc}", answered=exc.answered) from exc
-    except TooLarge as exc:
-        raise NotFetched(f"robots.txt: {exc}") from exc
-    return fetched.content.decode("utf-8", "replace").replace("\0", "")
-
-
-def _sitemap_entries(site: Site, rules: Rules) -> Iterator[str]:
-    """Yield the site's URLs from its sitemaps, up to the page limit."""
+def _sitemap_urls(site: Site, root: str, rules: Rules) -> list[str]:
+    """Return the site's URLs from its sitemaps, up to the page limit."""
     scope = Scope.of(site.address)
-    seen: dict[str, None] = {}
-    for sitemap in _sitemaps(site, rules):
-        for address in (normalize_link(site, entry) for entry in sitemap.pages):
-            if address not in seen and _is_wanted(address, scope):
-                seen[address] = None
-                yield address
-            if len(seen) >= site.max_pages:
-                return
-
-
-def _sitemaps(site: Site, rules: Rules) -> Iterator[Sitemap]:
-    root = _root(site)
+    urls: dict[str, None] = {}
     entries = (*rules.sitemaps, "/sitemap.xml")
-    addresses = dict.fromkeys(normalize_link(site, each, root) for each in entries)
-    waiting = [(each, 1) for each in addresses]
+    waiting = [(each, 1) for each in dict.fromkeys(normalize_link(site, e, root) for e in entries)]
     fetched: set[str] = set()
     while waiting and len(fetched) < MAX_SITEMAPS and not is_offline(site):
         address, nesting = waiting.pop(0)
         # Only the site itself names a sitemap on another host.
-        if Scope(site.host, "/").contains(address) and address not in fetched:
-            fetched.add(address)
-            with suppress(NotFetched, TooLarge, UnreadableFile):
-                sitemap = find_entries(
-                    fetch_file(site, address, max_bytes=MAX_SITEMAP_BYTES).content
-                )
-                yield sitemap
-                if nesting < MAX_NESTING:
-                    waiting += [
-                        (normalize_link(site, each, root), nesting + 1) for each in sitemap.sitemaps
-                    ]
+        if not Scope(site.host, "/").contains(address) or address in fetched:
+            continue
+        fetched.add(address)
+        with suppress(NotFetched, TooLarge, UnreadableFile):
+            file = fetch_file(site, address, max_bytes=MAX_SITEMAP_BYTES)
+            sitemap = find_entries(file.content)
+            for url in (normalize_link(site, entry) for entry in sitemap.pages):
+                if _is_wanted(url, scope):
+                    urls[url] = None
+                if len(urls) >= site.max_pages:
+                    return list(urls)
+            if nesting < MAX_NESTING:
+                nested = (normalize_link(site, each, root) for each in sitemap.sitemaps)
+                waiting += [(each, nesting + 1) for each in nested]
+    return list(urls)
 
 
 def queue_links(job: Job, site: Site, page: SitePage) -> None:

@@ -65,7 +65,24 @@ def process_item(item: JobItem, site: Site) -> ItemResult:
         PkbError: It cannot be fetched or ingested; its stored document stays.
     """
     if not site.is_whole:
-        return _process_single(site)
+        before = find_by_url(site.address, collection=site.collection)
+        try:
+            fetched = fetch_page(
+                site,
+                site.address,
+                max_bytes=settings.PKB_MAX_FILE_BYTES,
+                max_redirects=MAX_REDIRECTS,
+                validators=last_response(before),
+            )
+        except NotFetched as exc:
+            if before and exc.answered in _GONE:
+                return _remove(before)
+            raise
+        # The final URL of the redirects at ingestion.
+        final_url = last_response(before).get("url", "")
+        if before and fetched and normalize_url(fetched.url) != normalize_url(final_url):
+            return _failed(f"It leads to {fetched.url} now: name that address.", before)
+        return _store(fetched, site, site.address, before)
     job = item.job
     if is_offline(site):
         return _failed("Its server does not answer any more.")
@@ -78,28 +95,6 @@ def process_item(item: JobItem, site: Site) -> ItemResult:
     if not read_robots(site.robots).allow(item.path):
         return _failed("robots.txt does not allow it.")
     return PageSync(job, find_or_build_page(job, site, item.path)).sync()
-
-
-def _process_single(site: Site) -> ItemResult:
-    before = find_by_url(site.address, collection=site.collection)
-    try:
-        fetched = fetch_page(
-            site,
-            site.address,
-            max_bytes=settings.PKB_MAX_FILE_BYTES,
-            max_redirects=MAX_REDIRECTS,
-            validators=last_response(before),
-        )
-    except NotFetched as exc:
-        if before and exc.answered in _GONE:
-            return _remove(before)
-        raise
-    if before and fetched:
-        # The final URL of the redirects at ingestion.
-        final_url = last_response(before).get("url", "")
-        if normalize_url(fetched.url) != normalize_url(final_url):
-            return _failed(f"It leads to {fetched.url} now: name that address.", before)
-    return _store(fetched, site, site.address, before)
 
 
 class PageSync:
@@ -126,10 +121,14 @@ class PageSync:
             target = normalize_link(self._site, exc.target)
             is_same_page = page_key(target) == page_key(page.address) and target != page.address
             if may_adopt_url and is_same_page:
-                self._adopt_url(target)
+                # Another URL of the same page, such as one with https.
+                with transaction.atomic():
+                    self._save(address=target)
+                    own = Document.objects.filter(collection=self._site.collection_id)
+                    if self._before and not own.filter(source_uri=target).exists():
+                        own.filter(pk=self._before.pk).update(source_uri=target)
                 return PageSync(self._job, page).sync(may_adopt_url=False)
-            is_permanent = exc.answered in _MOVED
-            return self._follow_redirect(target, is_permanent=is_permanent)
+            return self._follow_redirect(target, is_permanent=exc.answered in _MOVED)
         except NotFetched as exc:
             return self._delete_if_gone(exc)
         except TooLarge as exc:
@@ -147,14 +146,6 @@ class PageSync:
 
     def _redirected(self) -> ItemResult:
         return ItemResult(Outcome.REDIRECTED, str(self._before.pk) if self._before else "")
-
-    @transaction.atomic
-    def _adopt_url(self, url: str) -> None:
-        """Adopt another URL of the same page, such as one with https."""
-        self._save(address=url)
-        at_url = Document.objects.filter(collection=self._site.collection_id, source_uri=url)
-        if self._before is not None and not at_url.exists():
-            Document.objects.filter(pk=self._before.pk).update(source_uri=url)
 
     def _follow_redirect(self, target: str, *, is_permanent: bool) -> ItemResult:
         """Queue the target of a redirect as another page; this one keeps its document."""

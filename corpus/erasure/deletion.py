@@ -5,7 +5,7 @@ Signal handlers run at every deletion by the ORM, in its transaction. Other apps
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, count
 from typing import Any
 from uuid import UUID
@@ -86,20 +86,17 @@ def leave_collections(sender: Any, *, instance: Any, **_: Any) -> None:
     A job without a creator would continue with other permissions. If the name of a collection is
     taken, the user's name is appended.
     """
+    ownerless = Collection.objects.filter(owner=None)
+    suffix = re.sub(r"[^a-zA-Z0-9_-]", "-", instance.get_username())[:30]
     with acting_as(SYSTEM):
         for job in Job.objects.unfinished().filter(made_by=instance):
             fail_job(job.pk, reason="Its creator was deleted.")
         for collection in Collection.objects.filter(owner=instance):
-            collection.name = _free_name(collection.name, instance.get_username())
+            name = collection.name
+            names = chain([name], (f"{name[:60]}-{suffix}{number or ''}" for number in count()))
+            collection.name = next(n for n in names if not ownerless.filter(name=n).exists())
             collection.owner = None
             collection.save(update_fields=["name", "owner"])
-
-
-def _free_name(name: str, username: str) -> str:
-    ownerless = Collection.objects.filter(owner=None)
-    suffix = re.sub(r"[^a-zA-Z0-9_-]", "-", username)
-    names = chain([name], (f"{name[:60]}-{suffix[:30]}{number or ''}" for number in count()))
-    return next(each for each in names if not ownerless.filter(name=each).exists())
 
 
 def _erase(documents: Sequence[UUID]) -> list[tuple[str, str]]:
@@ -116,20 +113,23 @@ def _erase(documents: Sequence[UUID]) -> list[tuple[str, str]]:
     files = {key: (path, kept_file) for key, path, kept_file in values}
     if files:
         if settings.PKB_TOMBSTONE_DAYS:
-            Tombstone.objects.bulk_create(_tombstones(list(files)))
+            hasher, tombstones = ShingleHasher(settings.SECRET_KEY), []
+            texts = Document.objects.stored().filter(pk__in=list(files))
+            for text, digest in texts.values_list("content__text", "content_sha256").iterator(1):
+                hashes, width = hasher.hash_text(text)
+                tombstones.append(
+                    Tombstone(
+                        content_sha256=digest,
+                        seal=hasher.digest(digest),
+                        hashes=hashes,
+                        width=width,
+                    )
+                )
+            Tombstone.objects.bulk_create(tombstones)
         IdempotentRequest.objects.naming(files).delete()
         blank_admin_log(Document, files)
         documents_deleted.send(sender=Document, documents=list(files))
     return list(files.values())
-
-
-def _tombstones(documents: Sequence[UUID]) -> Iterator[Tombstone]:
-    texts = Document.objects.stored().filter(pk__in=documents)
-    hasher = ShingleHasher(settings.SECRET_KEY)
-    for text, content_sha256 in texts.values_list("content__text", "content_sha256").iterator(1):
-        hashes, width = hasher.hash_text(text)
-        seal = hasher.digest(content_sha256)
-        yield Tombstone(content_sha256=content_sha256, seal=seal, hashes=hashes, width=width)
 
 
 def _drop_files(files: Sequence[tuple[str, str]]) -> None:

@@ -102,26 +102,23 @@ def boxes_of(runs: Iterable[ScannedRun], start: int, end: int, *, width: int) ->
     for run in find_runs(runs, start, end):
         length = run.end - run.start
         # Assumes letters of equal width.
+        box = run.box
         first = max(start - run.start, 0) / length
         last = min(end - run.start, length) / length
-        boxes += _boxes(run.box, first, last, scale)
+        across, down = box.x2 - box.x1, box.y2 - box.y1
+        lesser = min(abs(across), abs(down)) * (last - first)
+        count = min(max(ceil(lesser / max(box.height * _STEP, 1)), 1), MAX_BOXES)
+        is_level = abs(across) >= abs(down)
+        thick = (0, box.height / 2) if is_level else (box.height / 2, 0)
+        for step in range(count):
+            ends = [first + (last - first) * at / count for at in (step, step + 1)]
+            xs = sorted(box.x1 + across * at for at in ends)
+            ys = sorted(box.y1 + down * at for at in ends)
+            left, right = (xs[0] - thick[0]) * scale, (xs[1] + thick[0]) * scale
+            top, bottom = (ys[0] - thick[1]) * scale, (ys[1] + thick[1]) * scale
+            size = max(round(right - left), 1), max(round(bottom - top), 1)
+            boxes.append(Box(round(left), round(top), *size))
     return boxes[:MAX_BOXES]
-
-
-def _boxes(box: OcrBox, first: float, last: float, scale: float) -> Iterator[Box]:
-    """Yield boxes over a part of a line, from one share of its length to another."""
-    across, down = box.x2 - box.x1, box.y2 - box.y1
-    lesser = min(abs(across), abs(down)) * (last - first)
-    count = min(max(ceil(lesser / max(box.height * _STEP, 1)), 1), MAX_BOXES)
-    is_level = abs(across) >= abs(down)
-    thick = (0, box.height / 2) if is_level else (box.height / 2, 0)
-    for step in range(count):
-        ends = [first + (last - first) * at / count for at in (step, step + 1)]
-        xs = sorted(box.x1 + across * at for at in ends)
-        ys = sorted(box.y1 + down * at for at in ends)
-        left, right = (xs[0] - thick[0]) * scale, (xs[1] + thick[0]) * scale
-        top, bottom = (ys[0] - thick[1]) * scale, (ys[1] + thick[1]) * scale
-        yield Box(round(left), round(top), max(round(right - left), 1), max(round(bottom - top), 1))
 
 
 # A text with a larger share of control characters is binary; fewer are dropped.

@@ -61,6 +61,11 @@ class Attributes:
         """Return the attributes, with empty ones filled from a file's name and metadata."""
         page_count = loaded.metadata.get("page_count", 0)
         title = self.title or clean_attribute(loaded.title, "title")
+        created_at = earliest_datetime(str(loaded.metadata.get("created", "")))
+        if created_at is not None and created_at.tzinfo is None:
+            created_at = created_at.replace(tzinfo=UTC)
+        if created_at is not None and not is_storable_time(created_at):
+            created_at = None
         return replace(
             self,
             media_type=media_type,
@@ -69,7 +74,7 @@ class Attributes:
             title=title,
             file_words=words_of_path(name, title=title),
             chapter=self.chapter or clean_attribute(loaded.chapter, "chapter"),
-            user_created_at=self.user_created_at or _created_at(loaded),
+            user_created_at=self.user_created_at or created_at,
             section=self.section or clean_attribute(loaded.section, "section"),
             tags=normalize_tags((*self.tags, *valid_tags(loaded.tags))),
             metadata={**clean_json(dict(loaded.metadata)), **self.metadata},
@@ -77,14 +82,6 @@ class Attributes:
 
 
 ATTRIBUTE_NAMES = frozenset(each.name for each in fields(Attributes))
-
-
-def _created_at(loaded: LoadedDocument) -> datetime | None:
-    """Return the creation time in a file's metadata, in UTC if it has no zone."""
-    moment = earliest_datetime(str(loaded.metadata.get("created", "")))
-    if moment is not None and moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return moment if moment is not None and is_storable_time(moment) else None
 
 
 def clean_attribute(value: str, column: str) -> str:

@@ -129,22 +129,20 @@ def run_items(
 ) -> Iterator[JobItem]:
     """Claim and run items, possibly beside other runners; yield each ended item."""
     with register_runner() as number:
-        while not should_stop() and _wait_for_delay(job, should_stop):
+        kind = kind_of(job)
+        while not should_stop():
+            if (left_s := kind.delay_before_next_s(job)) > 0:
+                sleep(min(left_s, DELAY_STEP_S))
+                # Other tasks wait for the worker.
+                if job.is_background and has_waiting_tasks():
+                    return
+                continue
             item = claim_item(job.pk, number=number)
             if item is not None:
                 on_begin(item)
             if item is None or not _run_item(item):
                 return
             yield item
-
-
-def _wait_for_delay(job: Job, should_stop: ShouldStop) -> bool:
-    """Wait for the delay before the next item; return False if other tasks wait for the worker."""
-    while (left_s := kind_of(job).delay_before_next_s(job)) > 0 and not should_stop():
-        sleep(min(left_s, DELAY_STEP_S))
-        if job.is_background and has_waiting_tasks():
-            return False
-    return True
 
 
 def _run_item(item: JobItem) -> bool:

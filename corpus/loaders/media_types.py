@@ -5,6 +5,7 @@ import re
 import struct
 import zipfile
 import zlib
+from contextlib import suppress
 from pathlib import PurePath
 
 from corpus.errors import BinaryText, UnreadableFile
@@ -145,7 +146,16 @@ def _zip_media_type(content: bytes, limits: LoaderLimits) -> str:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             names = archive.namelist()
-            stored = _stored_media_type(archive)
+            # OpenDocument and EPUB store their type in an entry.
+            stored = registry.EPUB if "META-INF/container.xml" in names else ""
+            # RuntimeError: the entry is encrypted; OSError: its bzip2 data is broken.
+            with suppress(
+                KeyError, RuntimeError, EOFError, OSError, zlib.error, zipfile.BadZipFile
+            ):
+                with archive.open("mimetype") as file:
+                    named = file.read(200).decode("ascii", "replace").strip()
+                named = named.removesuffix("-template")
+                stored = named if named in registry.FORMATS else ""
     except (zipfile.BadZipFile, struct.error, ValueError, NotImplementedError) as error:
         raise UnreadableFile(f"The zip container is damaged: {error}") from error
     if stored:
@@ -159,17 +169,6 @@ def _zip_media_type(content: bytes, limits: LoaderLimits) -> str:
         if is_iwork
         else "A zip archive (unpack it and add the files inside)"
     )
-
-
-def _stored_media_type(archive: zipfile.ZipFile) -> str:
-    """Return the media type that OpenDocument and EPUB store in an entry."""
-    try:
-        with archive.open("mimetype") as file:
-            stored = file.read(200).decode("ascii", "replace").strip().removesuffix("-template")
-    # RuntimeError: the entry is encrypted; OSError: its bzip2 data is broken.
-    except (KeyError, RuntimeError, EOFError, OSError, zlib.error, zipfile.BadZipFile):
-        return registry.EPUB if "META-INF/container.xml" in archive.namelist() else ""
-    return stored if stored in registry.FORMATS else ""
 
 
 def _text_media_type(content: bytes, extension: str, expected: str) -> str:

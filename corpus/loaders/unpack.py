@@ -91,7 +91,12 @@ def _walk(content: bytes, limits: LoaderLimits) -> Iterator[tuple[Member, Callab
             continue
         count, left_bytes = count + 1, left_bytes - entry.size_bytes
         if count > MAX_MEMBERS or left_bytes < 0:
-            yield Member("", 0, _too_large(limits)), bytes
+            reason = (
+                f"The rest of the archive is left out: {MAX_MEMBERS:,} files and"
+                f" {limits.max_unpacked_bytes:,} unpacked bytes are allowed. Unpack it and add the"
+                " folder."
+            )
+            yield Member("", 0, reason), bytes
             return
         is_outside = path.is_absolute() or ".." in path.parts
         # What is refused is shown by a name inside.
@@ -100,13 +105,6 @@ def _walk(content: bytes, limits: LoaderLimits) -> Iterator[tuple[Member, Callab
         if not refusal and entry.size_bytes > limits.max_file_bytes:
             refusal = f"It has {entry.size_bytes:,} bytes; {limits.max_file_bytes:,} are allowed."
         yield Member(name, entry.size_bytes, refusal), entry.read
-
-
-def _too_large(limits: LoaderLimits) -> str:
-    return (
-        f"The rest of the archive is left out: {MAX_MEMBERS:,} files and"
-        f" {limits.max_unpacked_bytes:,} unpacked bytes are allowed. Unpack it and add the folder."
-    )
 
 
 def unused_name(name: str, seen: set[str]) -> str:

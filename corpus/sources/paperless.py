@@ -6,6 +6,7 @@ contains the OCR text of paperless.
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import sha256
@@ -73,8 +74,14 @@ class Paperless:
             }
             text = str(record.get("content") or "")
             filename = record.get("archived_file_name") or record.get("original_file_name") or ""
+            # A file that is too large may be left out if it has text.
+            content = b""
+            which = "" if record.get("archived_file_name") else "?original=true"
+            with nullcontext() if not text.strip() else suppress(TooLarge):
+                path = f"documents/{number}/download/{which}"
+                content = self._client.fetch(path, max_bytes=self._max_bytes)
             part = EntryFile(
-                self._download(number, record, is_needed=not text.strip()),
+                content,
                 filename=str(filename),
                 title=str(record.get("title") or ""),
                 tags=tuple(dict.fromkeys(name for names in named.values() for name in names)),
@@ -97,18 +104,6 @@ class Paperless:
             base_url=f"{self._settings.address}/api/",
             headers={"Authorization": f"Token {token}"},
         )
-
-    def _download(self, number: str, record: Record, *, is_needed: bool) -> bytes:
-        """Return the file, or nothing for a file that is too large but has text."""
-        which = "" if record.get("archived_file_name") else "?original=true"
-        try:
-            return self._client.fetch(
-                f"documents/{number}/download/{which}", max_bytes=self._max_bytes
-            )
-        except TooLarge:
-            if is_needed:
-                raise
-            return b""
 
     def _version(self, record: Record) -> str:
         """Return the version, which includes names: renaming a tag does not touch documents."""

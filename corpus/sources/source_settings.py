@@ -120,28 +120,28 @@ def read_sources(path: Path, *, environment: Mapping[str, str | None]) -> list[S
         raise ValueError(f"{path.name} cannot be read: {type(exc).__name__}") from exc
     if not isinstance(entries, list) or not all(isinstance(each, dict) for each in entries):
         raise ValueError(f"{path.name} is no list of sources")
-    sources = [_read_one(each, environment) for each in entries]
+    sources = []
+    for entry in entries:
+        name, kind = entry.get("name", "a source"), str(entry.get("kind"))
+        try:
+            settings = import_module(KINDS.get(kind, kind)).Settings
+        except (ImportError, AttributeError, ValueError) as exc:
+            known = ", ".join(sorted(KINDS))
+            raise ValueError(f"{name}: the kind is one of {known}, or your module: {exc}") from exc
+        if "secret" in entry:
+            raise ValueError(
+                f"{name}: a secret is named by secret_env or secret_file, never written"
+            )
+        try:
+            source: SourceSettings = settings(**entry)
+        except ValidationError as exc:
+            errors = exc.errors(include_input=False, include_url=False)
+            problems = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in errors)
+            raise ValueError(f"{name}: {'; '.join(problems)}") from None
+        secret = SecretStr(environment.get(source.secret_env) or "")
+        sources.append(source.model_copy(update={"secret": secret}))
     names = [each.name for each in sources]
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate is not None:
         raise ValueError(f"two sources are called {duplicate!r}")
     return sources
-
-
-def _read_one(entry: dict[str, Any], environment: Mapping[str, str | None]) -> SourceSettings:
-    name, kind = entry.get("name", "a source"), str(entry.get("kind"))
-    try:
-        settings = import_module(KINDS.get(kind, kind)).Settings
-    except (ImportError, AttributeError, ValueError) as exc:
-        known = ", ".join(sorted(KINDS))
-        raise ValueError(f"{name}: the kind is one of {known}, or your module: {exc}") from exc
-    if "secret" in entry:
-        raise ValueError(f"{name}: a secret is named by secret_env or secret_file, never written")
-    try:
-        source: SourceSettings = settings(**entry)
-    except ValidationError as exc:
-        errors = exc.errors(include_input=False, include_url=False)
-        problems = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in errors)
-        raise ValueError(f"{name}: {'; '.join(problems)}") from None
-    secret = SecretStr(environment.get(source.secret_env) or "")
-    return source.model_copy(update={"secret": secret})

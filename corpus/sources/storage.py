@@ -93,9 +93,14 @@ class Storage:
                     relative = PurePosixPath(path).relative_to(root)
                     if info["type"] == "directory":
                         # Some list the folder in itself.
-                        waiting += [path] if path != folder and self._enters(relative) else []
-                    elif self._takes(relative):
-                        yield Entry(f"{self._settings.address}/{relative}", _version(info))
+                        is_entered = path != folder and self._selection.enters(relative)
+                        waiting += (
+                            [path] if is_entered and not relative.name.startswith(".") else []
+                        )
+                    elif relative.suffix.lower() in self._extensions:
+                        is_taken = self._selection.takes(relative)
+                        if is_taken and not relative.name.startswith("."):
+                            yield Entry(f"{self._settings.address}/{relative}", _version(info))
 
     def read(self, uri: str) -> EntryContent:
         driver, root = self._driver
@@ -108,8 +113,14 @@ class Storage:
                 content = file.read(self._max_bytes + 1)
         if len(content) > self._max_bytes:
             raise TooLarge(f"The file has more than {self._max_bytes:,} bytes.")
-        part = EntryFile(content, relative, modified_at=_modified_at(info))
-        return EntryContent(_version(info), part)
+        moment = next((info[key] for key in _TIMES if info.get(key)), None)
+        if isinstance(moment, int | float):
+            moment = datetime.fromtimestamp(moment, UTC)
+        elif isinstance(moment, datetime):
+            moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        else:
+            moment = None
+        return EntryContent(_version(info), EntryFile(content, relative, modified_at=moment))
 
     def close(self) -> None:
         driver, _ = self.__dict__.pop("_driver", (None, ""))
@@ -139,13 +150,6 @@ class Storage:
                 raise SourceUnavailable(f"{self._settings.name}: {exc}") from exc
         return driver, str(root).rstrip("/")
 
-    def _enters(self, folder: PurePosixPath) -> bool:
-        return not folder.name.startswith(".") and self._selection.enters(folder)
-
-    def _takes(self, file: PurePosixPath) -> bool:
-        is_read = file.suffix.lower() in self._extensions and not file.name.startswith(".")
-        return is_read and self._selection.takes(file)
-
     @contextmanager
     def _told(self) -> Iterator[None]:
         """Raise the errors of a driver as ``SourceUnavailable``."""
@@ -165,12 +169,3 @@ def _version(info: Info) -> str:
     """Return a hash of all that the driver tells of the content."""
     known = {key: str(info[key]) for key in (*_VERSIONS, *_TIMES) if info.get(key)}
     return sha256(repr([info.get("size"), known or sorted(info.items())]).encode()).hexdigest()
-
-
-def _modified_at(info: Info) -> datetime | None:
-    moment = next((info[key] for key in _TIMES if info.get(key)), None)
-    if isinstance(moment, int | float):
-        return datetime.fromtimestamp(moment, UTC)
-    if isinstance(moment, datetime):
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return None

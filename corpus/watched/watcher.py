@@ -94,20 +94,29 @@ def watch_folders(stopped: Event) -> None:
                     watch = FolderWatcher(Path(folder.path), root=Path(folder.root or folder.path))
                     watch.start()
                     states[key] = _FolderState(watch)
-                _handle_folder(folder, states[key])
+                _sync_if_due(folder, states[key])
             stopped.wait(TICK_S if folders else REST_S)
     finally:
         for each in states.values():
             each.watch.stop()
 
 
-def _handle_folder(folder: WatchedFolder, state: _FolderState) -> None:
-    """Start or check the sync of a folder."""
+def _sync_if_due(folder: WatchedFolder, state: _FolderState) -> None:
+    """Start a sync of a folder, or look whether the one that runs has finished."""
     watch, now = state.watch, monotonic()
     if watch.state != folder.state:
         WatchedFolder.objects.filter(pk=folder.pk).update(state=watch.state)
     if state.running is not None:
-        _check_finished(state, state.running)
+        job = Job.objects.filter(pk=state.running.pk).first()
+        if job is None or not job.is_unfinished:
+            state.running = None
+        if job and not job.is_unfinished:
+            if job.started_at and job.finished_at:
+                took_s = (job.finished_at - job.started_at).total_seconds()
+                state.not_before = monotonic() + took_s
+            # Files that are left for another sync.
+            if BEING_WRITTEN in job.skipped or job.items.filter(outcome=Outcome.WAITING).exists():
+                watch.pending.note(monotonic())
     if now - state.synced_at >= SYNC_EVERY_S:
         state.synced_at = now
         watch.pending.note(now)
@@ -117,21 +126,6 @@ def _handle_folder(folder: WatchedFolder, state: _FolderState) -> None:
         # Before the sync reads: changes while it runs belong to the next one.
         state.running = _start_sync(folder.pk, on_start=watch.pending.take)
         state.synced_at = now
-
-
-def _check_finished(state: _FolderState, job: Job) -> None:
-    """After a sync has finished, check whether files are left for another."""
-    finished = Job.objects.filter(pk=job.pk).first()
-    if finished is not None and finished.is_unfinished:
-        return
-    state.running = None
-    if finished is None:
-        return
-    if finished.started_at and finished.finished_at:
-        took_s = (finished.finished_at - finished.started_at).total_seconds()
-        state.not_before = monotonic() + took_s
-    if BEING_WRITTEN in finished.skipped or finished.items.filter(outcome=Outcome.WAITING).exists():
-        state.watch.pending.note(monotonic())
 
 
 @transaction.atomic

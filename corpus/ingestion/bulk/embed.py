@@ -43,37 +43,29 @@ def store_entries(
         CollectionNotFound: It was deleted in the meantime.
     """
     embedder = get_embedder(collection.embedding_model)
+    rows = Document.objects.select_related("collection").filter(collection=collection)
     waiting: list[_Pending] = []
     for entry in entries:
-        pending = _look_up(entry, collection, settings_sha256)
-        if isinstance(pending, ItemResult):
-            yield entry, pending
+        document = rows.filter(source_uri=entry.source_uri).first()
+        hashes = (entry.content_sha256, entry.file_hash, settings_sha256)
+        if (
+            document is not None
+            and document.status == Document.Status.COMPLETED
+            and (document.content_sha256, document.file_hash, document.settings_sha256) == hashes
+        ):
+            yield entry, ItemResult(Outcome.UNCHANGED, str(document.pk), document.chunk_count)
             continue
-        waiting.append(pending)
+        replacing = document if document is not None and document.content_sha256 else None
+        try:
+            reject_duplicate(collection, entry.content_sha256, replacing=replacing)
+        except DuplicateDocument as exc:
+            yield entry, _as_duplicate(entry, exc, collection)
+            continue
+        waiting.append(_Pending(entry, entry.to_version(), replacing))
         if sum(len(each.version.chunks) for each in waiting) >= batch_size:
             yield from _store(waiting, collection, settings_sha256, embedder, batch_size)
             waiting.clear()
     yield from _store(waiting, collection, settings_sha256, embedder, batch_size)
-
-
-def _look_up(
-    entry: DocumentEntry, collection: Collection, settings_sha256: str
-) -> ItemResult | _Pending:
-    rows = Document.objects.select_related("collection")
-    document = rows.filter(collection=collection, source_uri=entry.source_uri).first()
-    hashes = (entry.content_sha256, entry.file_hash, settings_sha256)
-    if (
-        document is not None
-        and document.status == Document.Status.COMPLETED
-        and (document.content_sha256, document.file_hash, document.settings_sha256) == hashes
-    ):
-        return ItemResult(Outcome.UNCHANGED, str(document.pk), document.chunk_count)
-    replacing = document if document is not None and document.content_sha256 else None
-    try:
-        reject_duplicate(collection, entry.content_sha256, replacing=replacing)
-    except DuplicateDocument as exc:
-        return _as_duplicate(entry, exc, collection)
-    return _Pending(entry, entry.to_version(), replacing)
 
 
 def _as_duplicate(

@@ -26,14 +26,8 @@ def _split(text: str, span: SpanPair, budget: ChunkBudget, depth: int = 0) -> It
         elif depth == len(SEPARATORS):
             yield from cut_hard(text, (start, end), budget.without_overlap)
         else:
-            for piece in _between(text, (start, end), SEPARATORS[depth]):
-                yield from _split(text, piece, budget, depth + 1)
-
-
-def _between(text: str, span: SpanPair, separator: str) -> Iterator[SpanPair]:
-    """Split after each separator."""
-    start, end = span
-    while (at := text.find(separator, start, end)) >= 0:
-        yield start, at + len(separator)
-        start = at + len(separator)
-    yield start, end
+            separator, begin = SEPARATORS[depth], start
+            while (at := text.find(separator, begin, end)) >= 0:
+                yield from _split(text, (begin, at + len(separator)), budget, depth + 1)
+                begin = at + len(separator)
+            yield from _split(text, (begin, end), budget, depth + 1)

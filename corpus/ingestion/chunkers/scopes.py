@@ -1,7 +1,7 @@
 """Scopes of headings and labels: the parts of a text that they name."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from corpus.ingestion.chunkers.sections import HeadingPath
@@ -35,24 +35,22 @@ def find_scopes(outline: Outline, length: int) -> list[Scope]:
     The scope of a heading ends at the next heading of its level or a higher one; that of a heading
     which is also a label, such as a question, ends with the label.
     """
+    named: list[Scope] = []
+    open_ones: list[Heading] = []
+    for heading in outline.headings:
+        while open_ones and open_ones[-1].level >= heading.level:
+            ended = open_ones.pop()
+            named.append(Scope(ended.start, heading.start, ended.text, ended.level))
+        open_ones.append(heading)
+    named += (Scope(each.start, length, each.text, each.level) for each in open_ones)
     ends = {(label.start, label.text): label.end for label in outline.labels}
     headings = (
         replace(scope, end=min(scope.end, ends.get((scope.start, scope.text), scope.end)))
-        for scope in _heading_scopes(outline.headings, length)
+        for scope in named
     )
     labels = (Scope(label.start, label.end, label.text) for label in outline.labels)
     scopes = [*headings, *labels]
     return sorted(scopes, key=lambda scope: (scope.start, -scope.end))
-
-
-def _heading_scopes(headings: Sequence[Heading], length: int) -> Iterator[Scope]:
-    open_ones: list[Heading] = []
-    for heading in headings:
-        while open_ones and open_ones[-1].level >= heading.level:
-            ended = open_ones.pop()
-            yield Scope(ended.start, heading.start, ended.text, ended.level)
-        open_ones.append(heading)
-    yield from (Scope(each.start, length, each.text, each.level) for each in open_ones)
 
 
 class OpenScopes:

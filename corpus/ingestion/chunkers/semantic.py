@@ -14,33 +14,20 @@ _LONG_GAP = re.compile(r"\s{64,}")
 
 def split_semantically(text: str, budget: ChunkBudget) -> Iterator[SpanPair]:
     """Split by semchunk into pieces that leave room for the overlap, then extend them."""
-    inner = budget.without_overlap
-    pieces = [
-        piece
-        for start, end in _split(text, inner)
-        for span in trim_spans(text, [(start, end)])
-        for piece in cut_hard(text, span, inner)
-    ]
-    return widen(text, pieces, budget=budget)
-
-
-def _split(text: str, budget: ChunkBudget) -> Iterator[SpanPair]:
     from semchunk.semchunk import chunk  # noqa: PLC0415  (only for collections with this strategy)
 
-    longest = budget.size * MAX_CHARS_PER_TOKEN
+    inner = budget.without_overlap
+    longest = inner.size * MAX_CHARS_PER_TOKEN
 
     def count(piece: str) -> int:
-        return budget.size + 1 if len(piece) > longest else budget.count_text(piece)
+        return inner.size + 1 if len(piece) > longest else inner.count_text(piece)
 
-    for start, end in _between_gaps(text):
-        result = chunk(text[start:end], budget.size, count, memoize=False, offsets=True)
+    pieces: list[SpanPair] = []
+    ends = [0, *(at for gap in _LONG_GAP.finditer(text) for at in gap.span()), len(text)]
+    for start, end in zip(ends[::2], ends[1::2], strict=True):
+        result = chunk(text[start:end], inner.size, count, memoize=False, offsets=True)
         _, offsets = cast("tuple[list[str], list[SpanPair]]", result)
-        yield from ((start + first, start + last) for first, last in offsets)
-
-
-def _between_gaps(text: str) -> Iterator[SpanPair]:
-    start = 0
-    for gap in _LONG_GAP.finditer(text):
-        yield start, gap.start()
-        start = gap.end()
-    yield start, len(text)
+        spans = [(start + first, start + last) for first, last in offsets]
+        for span in trim_spans(text, spans):
+            pieces += cut_hard(text, span, inner)
+    return widen(text, pieces, budget=budget)

@@ -1,10 +1,10 @@
 """Split a text into paragraphs, tables and listings, never across headings of level 1 to 3."""
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from corpus.ingestion.chunkers.budget import ChunkBudget, SpanPair
-from corpus.ingestion.chunkers.scopes import OpenScopes, Scope, find_scopes, path_under
+from corpus.ingestion.chunkers.scopes import OpenScopes, find_scopes, path_under
 from corpus.ingestion.chunkers.sections import (
     BudgetUnder,
     Section,
@@ -31,26 +31,21 @@ def split_structure(text: str, *, outline: Outline, budget: BudgetUnder) -> Iter
     above = OpenScopes(scopes)
     counter = budget(()).embedder_counter
     for section in merge_small_sections(find_sections(text, outline), counter):
-        tightest = _smallest_budget(section, scopes, budget)
+        # The smallest budget under the headings and labels of the section.
+        first, last = (
+            bisect_left(scopes, position, key=lambda scope: scope.start)
+            for position in (section.start, section.end)
+        )
+        inside = OpenScopes(scopes[first:last])
+        paths = {
+            path_under(section.path, inside.at(scope.start + 1), since=section.start)[0]
+            for scope in scopes[first:last]
+        }
+        budgets = (budget(path) for path in {section.path, *paths})
+        tightest = min(budgets, key=lambda each: each.embedder_limit)
         for start, end in _split_section(text, section, ends, tightest):
             path, level = path_under(section.path, above.at(start), since=section.start)
             yield Span(start, end, path, level or section.level, outline.page_at(start))
-
-
-def _smallest_budget(section: Section, scopes: Sequence[Scope], budget: BudgetUnder) -> ChunkBudget:
-    """Return the smallest budget under the headings and labels of a section."""
-    first, last = (
-        bisect_left(scopes, position, key=lambda scope: scope.start)
-        for position in (section.start, section.end)
-    )
-    inside = scopes[first:last]
-    above = OpenScopes(inside)
-    paths = {
-        path_under(section.path, above.at(scope.start + 1), since=section.start)[0]
-        for scope in inside
-    }
-    budgets = (budget(path) for path in {section.path, *paths})
-    return min(budgets, key=lambda each: each.embedder_limit)
 
 
 def _split_section(

@@ -1,14 +1,13 @@
 """Edit many documents: tag, untag, move, re-embed, delete."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 
-from corpus.errors import BackendError, Conflict, PkbError
+from corpus.errors import BackendError, PkbError
 from corpus.ingestion.file_scan import error_reason
 from corpus.ingestion.ingest import move_to_collection, reingest_document
 from corpus.ingestion.outcomes import ItemResult, Outcome
@@ -36,47 +35,42 @@ class EditKind(JobKind):
     stage = Job.Stage.EDITING
 
     def run(self, item: JobItem) -> ItemResult:
-        rows = Document.objects.select_related("collection")
-        own = rows.filter(collection=item.job.collection_id)
-        document = own.filter(pk=str(item.document_id)).first()
+        job, arguments = item.job, item.job.arguments
+        rows = Document.objects.select_related("collection").filter(collection=job.collection_id)
+        document = rows.filter(pk=str(item.document_id)).first()
         if document is None:
             return ItemResult(Outcome.REMOVED, str(item.document_id))
         try:
-            outcome = _apply(document, item.job.arguments)
+            match arguments["act"]:
+                case Act.TAG:
+                    add_tags([document.pk], arguments["tags"])
+                case Act.UNTAG:
+                    remove_tags([document.pk], arguments["tags"])
+                case Act.MOVE:
+                    target = Collection.objects.find(arguments["collection"])
+                    if target is None:
+                        reason = f"The collection {arguments['collection']!r} was deleted."
+                        return ItemResult(Outcome.FAILED, str(document.pk), reason=reason)
+                    move_to_collection(document, target)
+                case Act.REEMBED:
+                    reingest_document(document)
+                case Act.DELETE:
+                    document.delete()
         except BackendError:
             raise
         except PkbError as exc:
-            return ItemResult(Outcome.FAILED, str(document.pk), reason=error_reason(exc))
-        return ItemResult(outcome, str(document.pk), document.chunk_count)
+            return ItemResult(Outcome.FAILED, str(item.document_id), reason=error_reason(exc))
+        outcome = _OUTCOMES[arguments["act"]]
+        return ItemResult(outcome, str(item.document_id), document.chunk_count)
 
 
-def _apply(document: Document, arguments: Mapping[str, Any]) -> Outcome:
-    """Edit a document.
-
-    Raises:
-        Conflict: The target collection was deleted, or the document has no text.
-        PkbError: As ``move_to_collection`` and ``reingest_document``.
-    """
-    match arguments["act"]:
-        case Act.TAG:
-            add_tags([document.pk], arguments["tags"])
-            return Outcome.CHANGED
-        case Act.UNTAG:
-            remove_tags([document.pk], arguments["tags"])
-            return Outcome.CHANGED
-        case Act.MOVE:
-            target = Collection.objects.find(arguments["collection"])
-            if target is None:
-                raise Conflict(f"The collection {arguments['collection']!r} was deleted.")
-            move_to_collection(document, target)
-            return Outcome.MOVED
-        case Act.REEMBED:
-            reingest_document(document)
-            return Outcome.EMBEDDED
-        case Act.DELETE:
-            document.delete()
-            return Outcome.REMOVED
-    raise ValueError(arguments["act"])
+_OUTCOMES = {
+    Act.TAG: Outcome.CHANGED,
+    Act.UNTAG: Outcome.CHANGED,
+    Act.MOVE: Outcome.MOVED,
+    Act.REEMBED: Outcome.EMBEDDED,
+    Act.DELETE: Outcome.REMOVED,
+}
 
 
 @transaction.atomic

@@ -92,7 +92,19 @@ def _create_items(job: Job, mirror: Mirror, batch: Sequence[ListedEntry]) -> Non
         elif placeholder and listed.known is None:
             pending.append(placeholder)
     if not job.is_background:
-        _copy_attempts(job, items)
+        # With the attempts of the last cancelled command, so that killer entries are quarantined.
+        cancelled = Job.objects.filter(
+            kind=job.kind,
+            collection_id=job.collection_id,
+            arguments=job.arguments,
+            is_background=False,
+            status=Job.Status.CANCELLED,
+        )
+        last = cancelled.order_by("-created_at").first()
+        begun = last.items.filter(path__in=by_name, attempts__gt=0).pending() if last else ()
+        attempts = {each.path: each.attempts for each in begun}
+        for item in items:
+            item.attempts = attempts.get(item.path, 0)
     JobItem.objects.bulk_create(items)
     Document.objects.bulk_create(pending, ignore_conflicts=True)
     failed = [item for item in items if item.status == JobItem.Status.FAILED]
@@ -104,21 +116,3 @@ def _create_items(job: Job, mirror: Mirror, batch: Sequence[ListedEntry]) -> Non
         failed=F("failed") + len(failed),
         errors=locked.errors,
     )
-
-
-def _copy_attempts(job: Job, items: list[JobItem]) -> None:
-    """Copy attempts from the last cancelled command, so that killer entries are quarantined."""
-    cancelled = Job.objects.filter(
-        kind=job.kind,
-        collection_id=job.collection_id,
-        arguments=job.arguments,
-        is_background=False,
-        status=Job.Status.CANCELLED,
-    )
-    last = cancelled.order_by("-created_at").first()
-    if last is None:
-        return
-    begun = last.items.pending().filter(path__in=[item.path for item in items], attempts__gt=0)
-    attempts = dict(begun.values_list("path", "attempts"))
-    for item in items:
-        item.attempts = attempts.get(item.path, 0)

@@ -89,7 +89,14 @@ def switch_model(collection: Collection, model: str) -> None:
         for document in collection.documents.lacking_vectors(model).only("id"):
             add_missing_vectors(document, model=model)
         if _switch_if_complete(collection.pk, model, dimension):
-            _delete_unused_vectors(collection.pk)
+            # Only the vectors of the current, the previous and pending models stay.
+            collection.refresh_from_db()
+            jobs = Job.objects.unfinished().filter(kind=Job.Kind.REEMBED, collection=collection)
+            pending = jobs.values_list("arguments__model", flat=True)
+            models = {collection.embedding_model, collection.previous_model, *pending}
+            others = Embedding.objects.filter(collection=collection).exclude(model__in=models)
+            while batch := list(others.values_list("pk", flat=True)[:EMBEDDINGS_AT_A_TIME]):
+                Embedding.objects.filter(pk__in=batch).delete()
             return
     count = collection.chunks.lacking_vectors(model).count()
     raise ModelNotReady(f"{count} chunks of {collection.name!r} have no vector by {model!r} yet.")
@@ -151,15 +158,3 @@ def queue_lacking(collection: Collection) -> Job | None:
     if not document_ids:
         return None
     return queue_documents(Job.Kind.EMBED, collection.pk, document_ids, {})
-
-
-def _delete_unused_vectors(collection_id: int) -> None:
-    """Delete the vectors of models other than the current, the previous and pending ones."""
-    collection = Collection.objects.get(pk=collection_id)
-    jobs = Job.objects.unfinished().filter(kind=Job.Kind.REEMBED, collection=collection)
-    pending = jobs.values_list("arguments__model", flat=True)
-    models = {collection.embedding_model, collection.previous_model, *pending}
-    others = Embedding.objects.filter(collection=collection).exclude(model__in=models)
-    keys = others.values_list("pk", flat=True)
-    while batch := list(keys[:EMBEDDINGS_AT_A_TIME]):
-        Embedding.objects.filter(pk__in=batch).delete()

@@ -53,7 +53,20 @@ class SourceKind(MirrorKind):
         result = super().run(item)
         opened = _open_sources.get(item.job_id)
         if opened and opened.failure_count >= MAX_FAILURES:
-            _give_up_rest(item, result.reason)
+            # The source does not answer: the pending items fail as well.
+            with transaction.atomic():
+                job = Job.objects.select_for_update(no_key=True).get(pk=item.job_id)
+                count = (
+                    job.items.pending()
+                    .exclude(pk=item.pk)
+                    .update(
+                        status=JobItem.Status.FAILED,
+                        outcome=Outcome.FAILED,
+                        reason=result.reason,
+                        ended_at=timezone.now(),
+                    )
+                )
+                Job.objects.filter(pk=job.pk).update(failed=F("failed") + count)
         return result
 
     def find_stale_documents(self, job: Job) -> Iterator[StaleDocument]:
@@ -131,17 +144,6 @@ def open_source(source: SourceSettings) -> OpenSource:
 def syncs_of(name: str) -> JobQuerySet:
     """Return the jobs of a source, newest first."""
     return Job.objects.filter(kind=Job.Kind.SOURCE, arguments__source=name)
-
-
-@transaction.atomic
-def _give_up_rest(item: JobItem, reason: str) -> None:
-    """Fail the pending items of a job whose source does not answer."""
-    job = Job.objects.select_for_update(no_key=True).get(pk=item.job_id)
-    rest = job.items.pending().exclude(pk=item.pk)
-    count = rest.update(
-        status=JobItem.Status.FAILED, outcome=Outcome.FAILED, reason=reason, ended_at=timezone.now()
-    )
-    Job.objects.filter(pk=job.pk).update(failed=F("failed") + count)
 
 
 def _open(job: Job) -> OpenSource:

@@ -3,7 +3,6 @@
 import posixpath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
-from zipfile import ZipFile
 
 from corpus.errors import UnreadableFile
 from corpus.loaders.archives import opened, read_entry, read_xml
@@ -27,7 +26,13 @@ _CHAPTER_TYPES = frozenset(("application/xhtml+xml", "text/html", "application/x
 def load(content: bytes, *, filename: str) -> LoadedDocument:
     """Read the chapters of a book; encrypted fonts are allowed, encrypted chapters are not."""
     with opened(content) as archive:
-        package_name, package = _package(archive)
+        container = read_xml(archive, _CONTAINER, allow_dtd=True)
+        elements = () if container is None else container.iter()
+        paths = (name for element in elements if (name := element.get("full-path")))
+        packages = ((path, read_xml(archive, path, allow_dtd=True)) for path in paths)
+        package_name, package = next((each for each in packages if each[1] is not None), ("", None))
+        if package is None:
+            raise UnreadableFile("The book has no package document.")
         folder = posixpath.dirname(package_name)
         items = {item.get("id", ""): item for item in package.iter(_OPF + "item")}
         # In reading order, without the table of contents.
@@ -55,16 +60,6 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         metadata=metadata,
         tags=tuple(_texts(package, "subject")),
     )
-
-
-def _package(archive: ZipFile) -> tuple[str, "Element"]:
-    container = read_xml(archive, _CONTAINER, allow_dtd=True)
-    for element in () if container is None else container.iter():
-        name = element.get("full-path")
-        package = read_xml(archive, name, allow_dtd=True) if name else None
-        if name and package is not None:
-            return name, package
-    raise UnreadableFile("The book has no package document.")
 
 
 def _texts(package: "Element", name: str) -> list[str]:

@@ -101,7 +101,11 @@ def _main_blocks(root: "HtmlElement", pieces: list[LinkedBlock], *, has_menus: b
     """
     import trafilatura  # noqa: PLC0415 - slow to import
 
-    pieces = [piece for piece in pieces if not _is_contents(piece)] or pieces
+    pieces = [
+        piece
+        for piece in pieces
+        if piece.inner_count < _MIN_CONTENTS or piece.link_share <= _MAX_LINK_SHARE
+    ] or pieces
     everything = [piece.block for piece in pieces]
     if not has_menus:
         return everything
@@ -137,10 +141,6 @@ def _main_blocks(root: "HtmlElement", pieces: list[LinkedBlock], *, has_menus: b
 
 def _letters(text: str) -> str:
     return _NOT_LETTERS.sub("", text).lower()
-
-
-def _is_contents(piece: LinkedBlock) -> bool:
-    return piece.inner_count >= _MIN_CONTENTS and piece.link_share > _MAX_LINK_SHARE
 
 
 def _lead(before: list[LinkedBlock]) -> list[Block]:

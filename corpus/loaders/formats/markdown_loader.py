@@ -3,6 +3,7 @@
 import datetime as dt
 import re
 from contextlib import suppress
+from itertools import accumulate
 from typing import Any
 
 from corpus.errors import UnreadableFile
@@ -93,7 +94,18 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], str]:
     head = text[:_MAX_FRONT_MATTER_CHARS]
     values: Any = None
     if match := _FRONT_MATTER.match(head):
-        values = _parse_yaml(match[1] or "")
+        import yaml  # noqa: PLC0415 - only for files with front matter
+
+        source = match[1] or ""
+        # The scanner takes quadratic time in how deep brackets nest.
+        depths = accumulate(1 if each in "[{" else -1 for each in re.findall(r"[\[\]{}]", source))
+        if max(depths, default=0) > _MAX_NESTING:
+            raise UnreadableFile("The front matter is nested too deeply.")
+        with suppress(yaml.YAMLError, ValueError):  # ValueError: a date such as 2024-13-45
+            # Aliases are rejected: they can expand exponentially.
+            if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(source)):
+                raise UnreadableFile("The front matter holds YAML aliases, which are refused.")
+            values = yaml.safe_load(source)
     elif match := _TOML_FRONT_MATTER.match(head):
         with suppress(tomllib.TOMLDecodeError):
             values = tomllib.loads(match[1] or "")
@@ -119,24 +131,6 @@ def _append(blocks: list[Block], lines: list[str]) -> None:
     text = "\n".join(lines).strip("\n")
     if text.strip():
         blocks.append(Block(text.rstrip()))
-
-
-def _parse_yaml(source: str) -> Any:
-    import yaml  # noqa: PLC0415 - only for files with front matter
-
-    # The scanner takes quadratic time in how deep brackets nest.
-    depth = 0
-    for bracket in re.findall(r"[\[\]{}]", source):
-        depth += 1 if bracket in "[{" else -1
-        if depth > _MAX_NESTING:
-            raise UnreadableFile("The front matter is nested too deeply.")
-    try:
-        # Aliases are rejected: they can expand exponentially.
-        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(source)):
-            raise UnreadableFile("The front matter holds YAML aliases, which are refused.")
-        return yaml.safe_load(source)
-    except (yaml.YAMLError, ValueError):  # ValueError: a date such as 2024-13-45
-        return None
 
 
 def _json_value(value: Any) -> Any:

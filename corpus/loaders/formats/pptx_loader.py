@@ -63,11 +63,25 @@ def _slide_blocks(
     parts = relations(archive, name)
     # The title comes first, wherever it is in the file.
     for shape in sorted(_shapes(tree), key=lambda shape: _placeholder(shape) not in _TITLES):
-        yield from _shape_blocks(archive, shape, parts, number)
-    for kind, part in parts.values():
+        kind = _placeholder(shape)
+        if kind in _FURNITURE:
+            continue
+        body = shape.find(_P + "txBody")
+        text = "" if body is None else _body_text(body, bulleted=kind in ("body", "obj"))
+        if text and kind in _TITLES:
+            line = " ".join(text.split())
+            yield Block(line, 1, line, number)
+        elif text:
+            yield Block(text, page=number)
+        for table in shape.iter(_A + "tbl"):
+            yield from table_blocks(_rows(table), page=number)
+        for chart in shape.iter(_C + "chart"):
+            part = parts.get(chart.get(RELATION, ""))
+            yield from chart_blocks(archive, part[1], page=number) if part else ()
+    for kind, part_name in parts.values():
         if kind in COMMENT_PARTS:
-            yield from comment_blocks(archive, part, authors, page=number)
-        notes = read_xml(archive, part) if kind == "notesSlide" else None
+            yield from comment_blocks(archive, part_name, authors, page=number)
+        notes = read_xml(archive, part_name) if kind == "notesSlide" else None
         for shape in () if notes is None else notes.iter(_P + "sp"):
             body = shape.find(_P + "txBody")
             is_furniture = _placeholder(shape) in _FURNITURE
@@ -90,28 +104,6 @@ def _placeholder(shape: "Element") -> str | None:
     """Return the placeholder kind of a shape, or None."""
     placeholder = shape.find(f"{_P}nvSpPr/{_P}nvPr/{_P}ph")
     return None if placeholder is None else placeholder.get("type", "body")
-
-
-def _shape_blocks(
-    archive: ZipFile, shape: "Element", parts: dict[str, tuple[str, str]], number: int
-) -> Iterator[Block]:
-    kind = _placeholder(shape)
-    body = shape.find(_P + "txBody")
-    if kind in _FURNITURE:
-        return
-    if body is not None:
-        text = _body_text(body, bulleted=kind in ("body", "obj"))
-        if text and kind in _TITLES:
-            line = " ".join(text.split())
-            yield Block(line, 1, line, number)
-        elif text:
-            yield Block(text, page=number)
-    for table in shape.iter(_A + "tbl"):
-        yield from table_blocks(_rows(table), page=number)
-    for chart in shape.iter(_C + "chart"):
-        part = parts.get(chart.get(RELATION, ""))
-        if part is not None:
-            yield from chart_blocks(archive, part[1], page=number)
 
 
 def _body_text(body: "Element", *, bulleted: bool = False) -> str:

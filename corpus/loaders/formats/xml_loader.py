@@ -154,7 +154,13 @@ def _blocks(element: "Element", depth: int) -> Iterator[Block]:
         if text := _text(element):
             yield Block(text)
     elif len(element) and not any(len(child) for child in element) and name not in _SECTIONS:
-        yield from _record(element)
+        # A record: elements with one value each are one line, each value with its name.
+        names = {_name(child) for child in element}
+        is_prose = bool(names & _HEADINGS) or names <= _PARAGRAPHS
+        for child in element if is_prose else ():
+            yield from _blocks(child, 1)
+        line = "; ".join(f"{_name(c)}: {text}" for c in element if (text := _text(c)))
+        yield from [Block(line)] if line and not is_prose else []
     elif len(element):
         inner_depth = depth + (name in _SECTIONS)
         for child in element:
@@ -167,16 +173,6 @@ def _is_mixed(element: "Element") -> bool:
     """Return whether words stand between the elements inside."""
     texts = (element.text, *(child.tail for child in element))
     return len(element) > 0 and any((text or "").strip() for text in texts)
-
-
-def _record(element: "Element") -> Iterator[Block]:
-    """Yield elements with one value each as one line, each value with its name."""
-    has_heading = any(_name(child) in _HEADINGS for child in element)
-    if has_heading or all(_name(child) in _PARAGRAPHS for child in element):
-        for child in element:
-            yield from _blocks(child, 1)
-    elif line := "; ".join(f"{_name(c)}: {text}" for c in element if (text := _text(c))):
-        yield Block(line)
 
 
 def _rows(table: "Element") -> Iterator[list[str]]:

@@ -1,6 +1,6 @@
 """Sort the lines of a scan into reading order. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from math import atan2, cos, hypot, sin
@@ -51,7 +51,23 @@ def sort_lines(scan: Scan) -> list[Line]:
     """Return lines in reading order: by column if there are columns, else by row."""
     if not scan.lines:
         return []
-    runs = _leveled(scan.lines)
+    # The page is rotated so that most lines are horizontal, left to right.
+    length = median(hypot(line.x2 - line.x1, line.y2 - line.y1) for line in scan.lines)
+    long = [line for line in scan.lines if hypot(line.x2 - line.x1, line.y2 - line.y1) >= length]
+    angle = atan2(
+        median(line.y2 - line.y1 for line in long), median(line.x2 - line.x1 for line in long)
+    )
+    sine, cosine = sin(angle), cos(angle)
+    runs = [
+        _Run(
+            line,
+            left=line.x1 * cosine + line.y1 * sine,
+            right=line.x2 * cosine + line.y2 * sine,
+            y=((line.y1 + line.y2) * cosine - (line.x1 + line.x2) * sine) / 2,
+            height=line.height,
+        )
+        for line in scan.lines
+    ]
     flat = [
         run
         for run in runs
@@ -82,31 +98,25 @@ def sort_lines(scan: Scan) -> list[Line]:
     return lines
 
 
-def _leveled(lines: Sequence[ScannedLine]) -> list[_Run]:
-    """Rotate the page so that most lines are horizontal, left to right."""
-    length = median(hypot(line.x2 - line.x1, line.y2 - line.y1) for line in lines)
-    long = [line for line in lines if hypot(line.x2 - line.x1, line.y2 - line.y1) >= length]
-    across = median(line.x2 - line.x1 for line in long)
-    down = median(line.y2 - line.y1 for line in long)
-    angle = atan2(down, across)
-    sine, cosine = sin(angle), cos(angle)
-    return [
-        _Run(
-            line,
-            left=line.x1 * cosine + line.y1 * sine,
-            right=line.x2 * cosine + line.y2 * sine,
-            y=((line.y1 + line.y2) * cosine - (line.x1 + line.x2) * sine) / 2,
-            height=line.height,
-        )
-        for line in lines
-    ]
-
-
 def _columns(runs: list[_Run]) -> list[list[_Run]]:
     """Return the parts of a page in reading order."""
-    gutter = _gutter(runs)
-    if gutter is None:
+    # The best gap between two columns of running text, and how many runs cross it.
+    best: tuple[int, float] | None = None
+    for x in sorted({run.right for run in runs}):
+        left = [run for run in runs if run.right <= x]
+        right = [run for run in runs if run.left >= x]
+        crossing_count = len(runs) - len(left) - len(right)
+        are_columns = all(
+            len(side) >= _MIN_COLUMN_LINES
+            and median(len(run.line.text) for run in side) >= _MIN_COLUMN_CHARS
+            for side in (left, right)
+        )
+        is_gap = are_columns and crossing_count <= len(runs) * _MAX_CROSSING
+        if is_gap and (best is None or crossing_count < best[0]):
+            best = (crossing_count, (x + min(run.left for run in right)) / 2)
+    if best is None:
         return [runs] if runs else []
+    gutter = best[1]
     crossing = sorted((r for r in runs if r.left < gutter < r.right), key=lambda run: run.y)
     parts: list[list[_Run]] = []
     above = float("-inf")
@@ -118,25 +128,6 @@ def _columns(runs: list[_Run]) -> list[list[_Run]]:
         parts += [[below]] if below else []
         above = until
     return parts
-
-
-def _gutter(runs: Sequence[_Run]) -> float | None:
-    """Return the gap between two columns of running text, or None."""
-    best: tuple[int, float] | None = None
-    for x in sorted({run.right for run in runs}):
-        left = [run for run in runs if run.right <= x]
-        right = [run for run in runs if run.left >= x]
-        crossing = len(runs) - len(left) - len(right)
-        are_columns = all(
-            len(side) >= _MIN_COLUMN_LINES
-            and median(len(run.line.text) for run in side) >= _MIN_COLUMN_CHARS
-            for side in (left, right)
-        )
-        if crossing > len(runs) * _MAX_CROSSING or not are_columns:
-            continue
-        if best is None or crossing < best[0]:
-            best = (crossing, (x + min(run.left for run in right)) / 2)
-    return best[1] if best else None
 
 
 def _rows(runs: Iterable[_Run]) -> list[list[_Run]]:

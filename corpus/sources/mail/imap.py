@@ -31,6 +31,9 @@ _HEAD = "(UID RFC822.SIZE BODY.PEEK[HEADER.FIELDS (MESSAGE-ID REFERENCES IN-REPL
 _UID = re.compile(rb"\bUID (\d+)")
 _SIZE = re.compile(rb"\bRFC822\.SIZE (\d+)")
 _PORTS = {"tls": 993, "starttls": 143, "none": 143}
+_MAILBOXES: dict[str, type[BaseMailBox]] = {
+    "tls": MailBox, "starttls": MailBoxStartTls, "none": MailBoxUnencrypted,
+}  # fmt: skip
 
 
 class Settings(SourceSettings):
@@ -111,7 +114,12 @@ class ImapFolder:
             self.close()
         if self._mailbox is None:
             user, password = self._settings.user, self._settings.credential()
-            mailbox = self._mailbox = self._connect()
+            settings, security = self._settings, self._settings.security
+            arguments: dict[str, Any] = {"host": settings.host, "timeout": STEP_S}
+            arguments["port"] = settings.port or _PORTS[security]
+            if security != "none":
+                arguments["ssl_context"] = ssl.create_default_context()
+            mailbox = self._mailbox = _MAILBOXES[security](**arguments)
             log_in = mailbox.login if (user + password).isascii() else mailbox.login_utf8
             try:
                 log_in(user, password, initial_folder=None)
@@ -128,30 +136,18 @@ class ImapFolder:
             self._prefix = f"{self._settings.address};UIDVALIDITY={number}/;UID="
         return self._mailbox
 
-    def _connect(self) -> BaseMailBox:
-        settings = self._settings
-        arguments: dict[str, Any] = {"host": settings.host, "timeout": STEP_S}
-        arguments["port"] = settings.port or _PORTS[settings.security]
-        if settings.security == "none":
-            return MailBoxUnencrypted(**arguments)
-        context = ssl.create_default_context()
-        kind = MailBox if settings.security == "tls" else MailBoxStartTls
-        return kind(**arguments, ssl_context=context)
-
     def _unavailable(self, error: Exception) -> SourceUnavailable:
         # The server's text may quote the command and so the password; the error type is enough.
         self.close()
+        kinds = (
+            (MailboxFolderSelectError, "there is no such folder"),
+            (ssl.SSLCertVerificationError, "its certificate is not trusted"),
+        )
         reason = next(
-            (words for kind, words in _TOLD if isinstance(error, kind)),
+            (words for kind, words in kinds if isinstance(error, kind)),
             f"it cannot be reached: {type(error).__name__}",
         )
         return SourceUnavailable(f"{self._settings.name}: {reason}.")
-
-
-_TOLD: tuple[tuple[type[Exception], str], ...] = (
-    (MailboxFolderSelectError, "there is no such folder"),
-    (ssl.SSLCertVerificationError, "its certificate is not trusted"),
-)
 
 
 def _fetch(

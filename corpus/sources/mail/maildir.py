@@ -73,13 +73,19 @@ class Maildir:
         self._paths = paths
 
     def _read(self, key: str, max_bytes: int) -> tuple[bytes, int] | None:
-        """Return the beginning of a message and its size, or None if it is gone.
+        """Return the first bytes of a message, all for -1, and its size; None if it is gone.
 
         A mail program that shows it renames it to set flags, so it is searched again.
         """
         for _ in range(2):
             try:
-                return _read_file(self._paths[key], max_bytes) if key in self._paths else None
+                if key not in self._paths:
+                    return None
+                flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+                with os.fdopen(os.open(self._paths[key], flags), "rb") as file:
+                    status = os.fstat(file.fileno())
+                    is_file = stat.S_ISREG(status.st_mode)
+                    return (file.read(max_bytes), status.st_size) if is_file else None
             except FileNotFoundError:
                 self._find()
             except OSError as exc:
@@ -88,13 +94,3 @@ class Maildir:
 
     def _unavailable(self, error: OSError) -> SourceUnavailable:
         return SourceUnavailable(f"{self._name}: {error.strerror or 'it cannot be read'}.")
-
-
-def _read_file(path: Path, max_bytes: int) -> tuple[bytes, int]:
-    """Return a regular file's first bytes, all where ``max_bytes`` is -1, and its size."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise FileNotFoundError(path)
-        return file.read(max_bytes), status.st_size

@@ -59,7 +59,21 @@ class Mbox:
             before = os.fstat(file.fileno())
             if 0 <= time() - before.st_mtime < QUIET_S:
                 raise self._busy()
-            heads = list(self._scan(file))
+            heads = []
+            for position, (start, end, beginning, digest) in enumerate(_split(file)):
+                head = read_head(
+                    beginning, key="", version=digest, position=position, size_bytes=end - start
+                )
+                name = quote(head.message_id, safe="@", errors="replace")
+                if not 0 < len(name) <= _MAX_NAME_CHARS:
+                    name = f"sha256-{digest[:32]}"
+                key = f"mbox:{self._name}#{name}"
+                if key in self._spans:
+                    # A copy, or a program that reuses a Message-ID.
+                    key = f"{key}-{digest[:16]}"
+                if key not in self._spans:
+                    self._spans[key] = (start, end)
+                    heads.append(replace(head, key=key))
             if before.st_size and not heads:
                 raise SourceUnavailable(f"{self._name}: not an mbox file.")
             after = os.fstat(file.fileno())
@@ -99,22 +113,6 @@ class Mbox:
 
     def _busy(self) -> SourceUnavailable:
         return SourceUnavailable(f"{self._name}: somebody is writing it; the next sync reads it.")
-
-    def _scan(self, file: BufferedReader) -> Iterator[MessageHead]:
-        for position, (start, end, head, digest) in enumerate(_split(file)):
-            message = read_head(
-                head, key="", version=digest, position=position, size_bytes=end - start
-            )
-            name = quote(message.message_id, safe="@", errors="replace")
-            if not 0 < len(name) <= _MAX_NAME_CHARS:
-                name = f"sha256-{digest[:32]}"
-            key = f"mbox:{self._name}#{name}"
-            if key in self._spans:
-                # A copy, or a program that reuses a Message-ID.
-                key = f"{key}-{digest[:16]}"
-            if key not in self._spans:
-                self._spans[key] = (start, end)
-                yield replace(message, key=key)
 
 
 def _split(file: BufferedReader) -> Iterator[tuple[int, int, bytes, str]]:

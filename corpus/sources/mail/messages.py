@@ -2,6 +2,7 @@
 
 import email.utils
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.errors import MessageError
 from email.header import Header
@@ -65,7 +66,14 @@ class _Thread:
                 metadata=_stated(message),
                 created_at=_sent_at(message),
             )
-        self.messages.append(_without_attachments(message, content))
+        # Attachments are separate documents, and empty here.
+        attached = [part for part in list_leaves(message) if is_attachment(part)]
+        for part in attached:
+            part.set_type("application/octet-stream")
+            part.set_payload("")
+        with suppress(*_WRITING):  # a message too broken to be serialized again stays as it is
+            content = message.as_bytes() if attached else content
+        self.messages.append(content)
 
 
 def read_thread(
@@ -97,8 +105,14 @@ def read_thread(
         **({"left_out": left_out} if left_out else {}),
     }
     moments = [moment for message in thread.heads if (moment := _sent_at(message))]
+    boundary = f"=_{sha256(b''.join(thread.messages)).hexdigest()[:40]}"
+    fields = {name: header_text(first, name) for name in ("Subject", "From", "Date", "Message-ID")}
+    lines = [f"{name}: {Header(text, 'utf-8').encode()}" for name, text in fields.items() if text]
+    lines += ["MIME-Version: 1.0", f'Content-Type: multipart/digest; boundary="{boundary}"']
+    parts = [f"\r\n--{boundary}\r\n\r\n".encode() + message for message in thread.messages]
+    begin, end = "\r\n".join(lines).encode() + b"\r\n\r\n", f"\r\n--{boundary}--\r\n".encode()
     part = EntryFile(
-        _digest(first, thread.messages),
+        b"".join([begin, *parts, end]),
         filename="thread.eml",
         media_type="message/rfc822",
         title=header_text(first, "Subject"),
@@ -135,29 +149,3 @@ def _sent_at(message: Message) -> datetime | None:
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (TypeError, ValueError, OverflowError):
         return None
-
-
-def _without_attachments(message: Message, content: bytes) -> bytes:
-    """Return a message with empty attachments: they are separate documents."""
-    attached = [part for part in list_leaves(message) if is_attachment(part)]
-    if not attached:
-        return content
-    for part in attached:
-        part.set_type("application/octet-stream")
-        part.set_payload("")
-    try:
-        return message.as_bytes()
-    except _WRITING:
-        # Too broken to be serialized again.
-        return content
-
-
-def _digest(first: Message, messages: list[bytes]) -> bytes:
-    boundary = f"=_{sha256(b''.join(messages)).hexdigest()[:40]}"
-    names = ("Subject", "From", "Date", "Message-ID")
-    fields = {name: header_text(first, name) for name in names}
-    lines = [f"{name}: {Header(text, 'utf-8').encode()}" for name, text in fields.items() if text]
-    head = [*lines, "MIME-Version: 1.0", f'Content-Type: multipart/digest; boundary="{boundary}"']
-    mark = f"\r\n--{boundary}\r\n\r\n".encode()
-    parts = b"".join(mark + message for message in messages)
-    return "\r\n".join(head).encode() + b"\r\n\r\n" + parts + f"\r\n--{boundary}--\r\n".encode()

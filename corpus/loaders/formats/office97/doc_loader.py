@@ -125,7 +125,7 @@ class _Word:
         start = 0
         for number, count in enumerate(counts):
             if number not in _UNREAD_PARTS:
-                self._read(text[start : start + count], start, flow)
+                self._add_part(text[start : start + count], start, flow)
             start += count
         flow.end_run()
         return flow.blocks
@@ -138,7 +138,7 @@ class _Word:
             return content.decode("cp1252", "replace")
         return "".join(map(chr, struct.unpack(f"<{size // 2}H", content)))
 
-    def _read(self, text: str, offset: int, flow: Flow) -> None:
+    def _add_part(self, text: str, offset: int, flow: Flow) -> None:
         cells: list[str] = []
         pending: list[str] = []
         for shown, end, at in _stretches(text):

@@ -102,23 +102,20 @@ class _Message:
             and path[-1].startswith("__attach_version")
         )
         for path in sorted(attached)[:_MAX_ATTACHMENTS]:
-            self._attach(mail, path)
+            inner = (*path, f"__substg1.0_{_ATTACHED}{_STORAGE}")
+            part = _Message(self._container, path)
+            if self._container.exists("/".join((*inner, _PROPERTIES))):
+                if len(path) < _MAX_DEPTH * 2:
+                    mail.add_attachment(_Message(self._container, inner).to_email())
+                continue
+            main, _, sub = (part._line(_TYPE) or "application/octet-stream").partition("/")
+            name = next(filter(None, map(part._line, _NAMES)), "attachment")
+            content = read_stream(self._container, *path, f"__substg1.0_{_ATTACHED}{_BINARY}")
+            if content:
+                mail.add_attachment(
+                    content, maintype=main, subtype=sub or "octet-stream", filename=name
+                )
         return mail
-
-    def _attach(self, mail: EmailMessage, path: Path) -> None:
-        inner = (*path, f"__substg1.0_{_ATTACHED}{_STORAGE}")
-        part = _Message(self._container, path)
-        if self._container.exists("/".join((*inner, _PROPERTIES))):
-            if len(path) < _MAX_DEPTH * 2:
-                mail.add_attachment(_Message(self._container, inner).to_email())
-            return
-        main, _, sub = (part._line(_TYPE) or "application/octet-stream").partition("/")
-        name = next(filter(None, map(part._line, _NAMES)), "attachment")
-        content = read_stream(self._container, *path, f"__substg1.0_{_ATTACHED}{_BINARY}")
-        if content:
-            mail.add_attachment(
-                content, maintype=main, subtype=sub or "octet-stream", filename=name
-            )
 
     def _line(self, number: str) -> str:
         """Return a property for a header, on one line, so that it cannot begin another header."""

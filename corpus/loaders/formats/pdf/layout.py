@@ -10,7 +10,7 @@ from statistics import median
 
 from corpus.loaders.blocks import MAX_LEVEL, Block
 from corpus.loaders.formats.pdf.lines import BULLETS, HEADING_SCALE, INDENT_EMS, ITEM, JOINT, Line
-from corpus.loaders.formats.pdf.page_breaks import Parts, join_across_pages
+from corpus.loaders.formats.pdf.page_breaks import join_across_pages
 from corpus.loaders.formats.pdf.running_heads import drop_running_heads
 from corpus.loaders.table_blocks import table_blocks
 
@@ -106,11 +106,26 @@ def blocks_from_pages(pages: Mapping[int, list[Line]], outline: Outline) -> list
     paragraphs = {page: list(_paragraphs(lines)) for page, lines in ranked.items()}
     blocks: list[Block] = []
     for parts in join_across_pages(paragraphs):
-        (page, lines), *_ = parts
-        if lines[0].rows:
-            blocks += table_blocks(lines[0].rows, page=page)
-        else:
-            blocks.append(_block(parts, words))
+        (page, first), *others = parts
+        if first[0].rows:
+            blocks += table_blocks(first[0].rows, page=page)
+            continue
+        text, page_starts = _text(first, words), []
+        for number, lines in others:
+            part = _text(lines, words)
+            text = _joined(text, part, words, full=True)
+            page_starts.append((len(text) - len(part), number))
+        text = text.rstrip().replace("\x02", "-")
+        level = first[0].level
+        block = Block(
+            text,
+            level,
+            " ".join(text.split()) if level else "",
+            page,
+            ocr_boxes=tuple(box for _, lines in parts for line in lines for box in line.ocr_boxes),
+            page_starts=tuple(page_starts),
+        )
+        blocks.append(block)
     return blocks
 
 
@@ -210,25 +225,6 @@ def _begins(above: Line, line: Line, pitch: float) -> bool:
         return ended or not line.text[0].islower()
     indented = line.left - above.left > line.size * INDENT_EMS and step > 0
     return ended and (indented or step > pitch * _SMALL_GAP)
-
-
-def _block(parts: Parts, words: set[str]) -> Block:
-    (page, first), *others = parts
-    text, page_starts = _text(first, words), []
-    for number, lines in others:
-        part = _text(lines, words)
-        text = _joined(text, part, words, full=True)
-        page_starts.append((len(text) - len(part), number))
-    text = text.rstrip().replace("\x02", "-")
-    level = first[0].level
-    return Block(
-        text,
-        level,
-        " ".join(text.split()) if level else "",
-        page,
-        ocr_boxes=tuple(place for _, lines in parts for line in lines for place in line.ocr_boxes),
-        page_starts=tuple(page_starts),
-    )
 
 
 def _text(lines: Sequence[Line], words: set[str]) -> str:

@@ -125,7 +125,18 @@ def find_tables(words: Sequence[Word], rules: Iterable[Rule]) -> Iterator[Table]
     for table in _drawn_tables(words, rules):
         used.update(word for row in table for cell in row for word in cell)
         yield table
-    yield from _number_tables(word for word in words if word not in used)
+    # Of the others, only a header and columns of numbers are known.
+    lines = [_parts(line) for line in _lines(word for word in words if word not in used)]
+    first = done = 0
+    while first < len(lines):
+        columns, end = _columns_from(lines, first)
+        if columns:
+            header, body = _header_of(lines, first, columns, after=done)
+            if header and _is_table(lines[body:end], columns):
+                rows = _body_rows(lines[body:end], columns)
+                yield [_header_row(header, columns, [row[0] for row in rows]), *rows]
+                done = end
+        first = max(end, first + 1)
 
 
 def _drawn_tables(words: Sequence[Word], rules: Iterable[Rule]) -> Iterator[Table]:
@@ -161,15 +172,11 @@ def _drawn_tables(words: Sequence[Word], rules: Iterable[Rule]) -> Iterator[Tabl
         header = next((row for row in table[:2] if sum(map(bool, row)) >= _MIN_COLUMNS), [])
         texts = [text_of(cell) for cell in header if cell]
         are_names = all(len(text) <= _MAX_HEADER_CHARS and not _is_value(text) for text in texts)
-        is_cut = not any(_has_numbers(cell) for cell in chain.from_iterable(table))
+        # Several numbers in a cell: a line between them was not drawn.
+        parts = [_parts(cell) for cell in chain.from_iterable(table)]
+        is_cut = not any(len(each) > 1 and all(p.is_number for p in each) for each in parts)
         if is_cut and are_names and len(texts) * 2 >= len(table[0]) >= _MIN_COLUMNS:
             yield table
-
-
-def _has_numbers(cell: Cell) -> bool:
-    """Return whether a cell holds several numbers, between which a line was not drawn."""
-    parts = _parts(cell)
-    return len(parts) > 1 and all(part.is_number for part in parts)
 
 
 def _with_signs(columns: Iterable[tuple[float, list[Cell]]]) -> list[tuple[float, list[Cell]]]:
@@ -322,12 +329,6 @@ class _Part(NamedTuple):
         return self.left < other.right and other.left < self.right
 
 
-def _part(words: Cell) -> _Part:
-    text = text_of(words)
-    left, right = min(word.left for word in words), max(word.right for word in words)
-    return _Part(left, right, words, text, _NUMBER.fullmatch(text) is not None)
-
-
 # The parts of one line, from the left.
 _PartLine = list[_Part]
 
@@ -349,22 +350,12 @@ def _parts(line: Sequence[Word]) -> _PartLine:
                 parts[-1].append(word)
                 continue
         parts.append([word])
-    return [_part(tuple(words)) for words in parts]
-
-
-def _number_tables(words: Iterable[Word]) -> Iterator[Table]:
-    """Yield the tables of which only a header and columns of numbers are known."""
-    lines = [_parts(line) for line in _lines(words)]
-    first = done = 0
-    while first < len(lines):
-        columns, end = _columns_from(lines, first)
-        if columns:
-            header, body = _header_of(lines, first, columns, after=done)
-            if header and _is_table(lines[body:end], columns):
-                rows = _body_rows(lines[body:end], columns)
-                yield [_header_row(header, columns, [row[0] for row in rows]), *rows]
-                done = end
-        first = max(end, first + 1)
+    found: _PartLine = []
+    for words in map(tuple, parts):
+        left, right = min(word.left for word in words), max(word.right for word in words)
+        text = text_of(words)
+        found.append(_Part(left, right, words, text, _NUMBER.fullmatch(text) is not None))
+    return found
 
 
 def _columns_from(lines: Sequence[_PartLine], first: int) -> tuple[list[_Part], int]:
