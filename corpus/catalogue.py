@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Q
 
 from corpus.access.principal import SYSTEM, acting_as, current_key_collections, current_user_id
@@ -28,6 +28,7 @@ from corpus.lexical import ENGLISH
 from corpus.models import DEFAULT_COLLECTION, Collection, Document, Rule, Tag
 from corpus.models.base import check_writable
 from corpus.models.collection import ANY_TAG
+from corpus.postgres.statements import execute
 from corpus.vector_index import ensure_vector_index
 
 
@@ -202,9 +203,8 @@ class Totals(NamedTuple):
 
 def count_stored() -> Totals:
     """Return the number of documents with a text, and of chunks."""
-    with connection.cursor() as cursor:
-        cursor.execute(_TOTALS)
-        return Totals(*cursor.fetchone())
+    (totals,) = execute(_TOTALS)
+    return Totals(*totals)
 
 
 @transaction.atomic

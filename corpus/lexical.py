@@ -24,6 +24,8 @@ from django.contrib.postgres.search import SearchQuery
 from django.db import connection, transaction
 from django.db.models import BooleanField, FloatField, Func, Q
 
+from corpus.postgres.statements import execute
+
 ENGLISH = "english"
 # Configurations that every PostgreSQL has; "simple" does not stem.
 LANGUAGES = (
@@ -138,9 +140,7 @@ def read_frequencies(text: str, *, collection_ids: Sequence[int], language: str)
         "language": language,
         "collections": list(collection_ids),
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_FREQUENCIES, values)
-        rows = {lexeme: numbers for lexeme, *numbers in cursor.fetchall()}
+    rows = {lexeme: numbers for lexeme, *numbers in execute(_FREQUENCIES, values)}
     chunk_count, token_count, _ = rows.pop(TOTAL, (0, 0, 1))
     return Frequencies(
         by_lexeme={lexeme: chunks for lexeme, (chunks, _, _) in rows.items()},
@@ -152,9 +152,7 @@ def read_frequencies(text: str, *, collection_ids: Sequence[int], language: str)
 
 def count_chunks(collection_ids: Sequence[int]) -> int:
     """Return the number of chunks of collections from the counts."""
-    with connection.cursor() as cursor:
-        cursor.execute(_CHUNKS, [list(collection_ids)])
-        (count,) = cursor.fetchone()
+    ((count,),) = execute(_CHUNKS, [list(collection_ids)])
     return count or 0
 
 
@@ -162,9 +160,7 @@ def count_words(
     words: Iterable[str], *, collection_ids: Sequence[int], language: str
 ) -> dict[str, int]:
     """Return the number of chunks with each word in any form, 0 included; without stop words."""
-    with connection.cursor() as cursor:
-        cursor.execute(_WORD_COUNTS, [list(words), language, list(collection_ids)])
-        return dict(cursor.fetchall())
+    return dict(execute(_WORD_COUNTS, [list(words), language, list(collection_ids)]))
 
 
 def compact_term_counts() -> int:
@@ -181,9 +177,7 @@ def compact_term_counts() -> int:
 
 def read_words(chunks: Iterable[UUID]) -> list[str]:
     """Return the distinct lexemes of chunks."""
-    with connection.cursor() as cursor:
-        cursor.execute(_WORDS, [list(chunks)])
-        return [word for (word,) in cursor.fetchall()]
+    return [word for (word,) in execute(_WORDS, [list(chunks)])]
 
 
 def drop_unused_words(words: Sequence[str], *, collection_id: int) -> None:
@@ -191,11 +185,9 @@ def drop_unused_words(words: Sequence[str], *, collection_id: int) -> None:
 
     Call it last in a transaction: others that delete words wait for its commit.
     """
-    if not words:
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(_ONE_AT_A_TIME)
-        cursor.execute(_DROP_UNUSED, {"words": list(words), "collection": collection_id})
+    if words:
+        execute(_ONE_AT_A_TIME)
+        execute(_DROP_UNUSED, {"words": list(words), "collection": collection_id})
 
 
 # BM25's usual parameters: saturation of repeated words, and normalization by length.
@@ -379,9 +371,7 @@ def find_phrases(
         "phrases": list(phrases),
         "phrase_ngrams": list(map(character_ngrams, phrases)),
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_OCCURRING, values)
-        return frozenset(phrase for (phrase,) in cursor.fetchall())
+    return frozenset(phrase for (phrase,) in execute(_OCCURRING, values))
 
 
 class IsAnyOf(Func):

@@ -6,13 +6,14 @@ from itertools import chain
 from typing import Any
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Q
 
 from corpus.characters import is_storable, normalize
 from corpus.errors import DocumentNotFound, InvalidInput, NotFound
 from corpus.models import ChunkTag, Document, Tag
 from corpus.models.base import check_writable
+from corpus.postgres.statements import execute
 
 MAX_TAG_CHARS = 64
 # Of a request, and of a file that names its own.
@@ -137,9 +138,8 @@ def merge_tags(tag_ids: Iterable[int], *, into: str) -> int:
         if target is None:
             raise NotFound(f"There is no tag {into!r}.")
         values: dict[str, Any] = {"old": list(keys.values()), "new": target}
-        with connection.cursor() as cursor:
-            for statement in (_RELINK_DOCUMENTS, _RELINK_CHUNKS):
-                cursor.execute(statement, values)
+        execute(_RELINK_DOCUMENTS, values)
+        execute(_RELINK_CHUNKS, values)
         own.filter(pk__in=keys.values()).delete()
         count += len(keys)
     return count
@@ -172,6 +172,4 @@ def _create_tags(names: Iterable[str], *, collection_id: int) -> None:
 
 
 def _add_to_chunks(document_ids: Iterable[UUID], tags: Iterable[Tag]) -> None:
-    keys: dict[str, Any] = {"documents": list(document_ids), "tags": [tag.pk for tag in tags]}
-    with connection.cursor() as cursor:
-        cursor.execute(_LINK_CHUNKS, keys)
+    execute(_LINK_CHUNKS, {"documents": list(document_ids), "tags": [tag.pk for tag in tags]})

@@ -13,13 +13,14 @@ from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, transaction
 from django.db.models import Exists, OuterRef
 
 from corpus.embedders import token_embedders
 from corpus.embedders.colbert import TokenEmbedder
 from corpus.loaders.metadata import ranked_text
 from corpus.models import Chunk, TokenVectors
+from corpus.postgres.statements import execute
 from corpus.telemetry import Step, span
 
 log = structlog.get_logger(__name__)
@@ -105,12 +106,10 @@ def _save(
     chunks: Sequence[RankedChunk], packed: Mapping[str, bytes], embedder: TokenEmbedder
 ) -> int:
     """Store the vectors of unchanged chunks; return their number."""
-    with connection.cursor() as cursor:
-        cursor.execute(_UNCHANGED_CHUNKS, [[chunk.chunk_id for chunk in chunks]])
-        now = {
-            pk: ranked_text(text, title=title, file_words=words)
-            for pk, title, words, text in cursor.fetchall()
-        }
+    stored = execute(_UNCHANGED_CHUNKS, [[chunk.chunk_id for chunk in chunks]])
+    now = {
+        pk: ranked_text(text, title=title, file_words=words) for pk, title, words, text in stored
+    }
     rows = [
         TokenVectors(
             chunk_id=chunk.chunk_id,

@@ -10,6 +10,7 @@ from django.db.backends.utils import CursorWrapper
 
 from corpus.postgres.owner import as_owner
 from corpus.postgres.session_locks import text_key
+from corpus.postgres.statements import execute
 
 # pgvector's defaults; for their recall see docs/decisions/0012.
 HNSW_M = 16
@@ -45,10 +46,8 @@ def vector_index_name(model: str) -> str:
 
 def count_indexed(model: str) -> int:
     """Return the approximate number of vectors in the model's index, as of its last vacuum."""
-    with connection.cursor() as cursor:
-        cursor.execute(_INDEXED, [vector_index_name(model)])
-        row = cursor.fetchone()
-    return int(row[0]) if row else 0
+    rows = execute(_INDEXED, [vector_index_name(model)])
+    return int(rows[0][0]) if rows else 0
 
 
 @contextmanager
@@ -116,10 +115,8 @@ def _memory_for(model: str, *, dimension: int, cursor: CursorWrapper) -> Iterato
 
 def _is_valid(name: str) -> bool | None:
     """Return whether an index is finished; None if there is none."""
-    with connection.cursor() as cursor:
-        cursor.execute(_IS_VALID, [name])
-        row = cursor.fetchone()
-    return None if row is None else bool(row[0])
+    rows = execute(_IS_VALID, [name])
+    return bool(rows[0][0]) if rows else None
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
 from django.contrib.contenttypes.models import ContentType
-from django.db import connection, models
+from django.db import models
 from django.db.models import Q
 from django.db.models.signals import post_delete, pre_delete
 from django.dispatch import Signal, receiver
@@ -27,6 +27,7 @@ from corpus.jobs.states import fail_job
 from corpus.jobs.uploads import uploads_of
 from corpus.lexical import drop_unused_words, read_words
 from corpus.models import Collection, Document, IdempotentRequest, Job, JobItem, Tombstone
+from corpus.postgres.statements import execute
 
 # Sent with ``documents``, the ids. The rows are locked, and dependent rows still exist.
 documents_deleted = Signal()
@@ -50,8 +51,7 @@ def erase_document(sender: Any, *, instance: Document, origin: Any, **_: Any) ->
     if deleted is Collection or not (files := _erase([instance.pk])):
         return
     instance.words_counted = read_words(instance.chunks.values_list("pk", flat=True))
-    with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM corpus_chunk WHERE document_id = %s", [instance.pk])
+    execute("DELETE FROM corpus_chunk WHERE document_id = %s", [instance.pk])
     # Jobs of sources name a document by its URI.
     name = files[0][0] or instance.source_uri
     erase_from_jobs(instance.pk, collection_id=instance.collection_id, path=name)

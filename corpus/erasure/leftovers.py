@@ -13,6 +13,7 @@ from django.db import connection, transaction
 from corpus.erasure.shingles import ShingleHasher, split_hashes
 from corpus.errors import Conflict, NotFound
 from corpus.models import DocumentContent, Tombstone
+from corpus.postgres.statements import execute
 
 # Rows in memory at a time; a text may have megabytes.
 ROWS_AT_A_TIME = 20
@@ -67,14 +68,11 @@ def find_leftovers(content_sha256: str) -> Leftovers:
         if (common := wanted.intersection(shingles(text)))
     }
     gone = wanted.difference(*documents.values())
-    with connection.cursor() as cursor:
-        cursor.execute(_COLUMNS)
-        columns = cursor.fetchall()
     rows = {
         f"{table}.{column}": sum(
             not gone.isdisjoint(shingles(text)) for text in _read_values(table, column, kind)
         )
-        for table, column, kind in columns
+        for table, column, kind in execute(_COLUMNS)
         if (table, column) != _TEXT_OF_DOCUMENTS
     }
     return Leftovers(

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-
 from corpus.invariants.violations import Scan
+from corpus.postgres.statements import execute
 
 # Chunks of a batch, which is checked in one snapshot: half a second to a second.
 CHUNKS = 20_000
@@ -113,10 +112,8 @@ class Batch:
 
 def batches_of(collection_id: int, *, after: UUID = FIRST) -> Iterator[Batch]:
     """Yield the batches of all documents after an id."""
-    with connection.cursor() as cursor:
-        values: dict[str, Any] = {"collection": collection_id, "after": after, "size": CHUNKS}
-        cursor.execute(_ENDS, values)
-        ends = cursor.fetchall() or [(LAST, 0)]
+    values: dict[str, Any] = {"collection": collection_id, "after": after, "size": CHUNKS}
+    ends = execute(_ENDS, values) or [(LAST, 0)]
     # New documents may have any id.
     ends[-1] = (LAST, ends[-1][1])
     for up_to, chunk_count in ends:

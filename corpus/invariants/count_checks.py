@@ -4,9 +4,8 @@ import secrets
 from collections.abc import Iterator
 from typing import Any
 
-from django.db import connection
-
 from corpus.invariants.violations import Violation
+from corpus.postgres.statements import execute
 
 _COUNTED = """
   SELECT collection_id, tag_id, sum(document_count) AS documents, sum(chunk_count) AS chunks
@@ -71,12 +70,8 @@ SELECT lexeme FROM corpus_termcount WHERE collection_id = %(collection)s AND lex
 def find_in_words(collection_id: int) -> Iterator[Violation]:
     """Yield violations in the counts of a collection's words; each statement is a snapshot."""
     values: dict[str, Any] = {"collection": collection_id, "seed": secrets.randbits(63)}
-    with connection.cursor() as cursor:
-        cursor.execute(_AGREE, values)
-        if cursor.fetchone() != (True, True):
-            cursor.execute(WORD_DIFFERENCES, values)
-            for lexeme, _, _ in cursor.fetchall():
-                yield Violation("the count of a word is wrong", f"{collection_id} {lexeme}")
-        cursor.execute(UNUSED_WORDS, values)
-        for (lexeme,) in cursor.fetchall():
-            yield Violation("a word of no chunk is kept", f"{collection_id} {lexeme}")
+    if execute(_AGREE, values) != [(True, True)]:
+        for lexeme, _, _ in execute(WORD_DIFFERENCES, values):
+            yield Violation("the count of a word is wrong", f"{collection_id} {lexeme}")
+    for (lexeme,) in execute(UNUSED_WORDS, values):
+        yield Violation("a word of no chunk is kept", f"{collection_id} {lexeme}")

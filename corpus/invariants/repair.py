@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, transaction
 from django.db.models import Model
 
 from corpus.errors import PkbError
@@ -34,6 +34,7 @@ from corpus.models import (
     Job,
     TokenVectors,
 )
+from corpus.postgres.statements import execute
 from corpus.queue import enqueue_token_vectors
 from corpus.tags import set_tags
 from corpus.token_vectors import background_embedder
@@ -220,8 +221,7 @@ def count_document(document_id: UUID) -> str:
 def reembed_document(document_id: UUID) -> str:
     """Delete wrong vectors, and queue a job for missing ones."""
     document = _locked(document_id)
-    with connection.cursor() as cursor:
-        cursor.execute(_DROP_VECTORS, [document_id])
+    execute(_DROP_VECTORS, [document_id])
     model = document.collection.embedding_model
     if not document.content_sha256 or not document.chunks.lacking_vectors(model).exists():
         return f"wrong vectors of document {document_id} were dropped"
@@ -258,10 +258,8 @@ def drop_token_vectors(chunk_id: UUID) -> str:
 
 @transaction.atomic
 def count_words(collection_id: int) -> str:
-    with connection.cursor() as cursor:
-        cursor.execute(_COUNT_WORDS, {"collection": collection_id})
-        cursor.execute(UNUSED_WORDS, {"collection": collection_id})
-        unused = [lexeme for (lexeme,) in cursor.fetchall()]
+    execute(_COUNT_WORDS, {"collection": collection_id})
+    unused = [lexeme for (lexeme,) in execute(UNUSED_WORDS, {"collection": collection_id})]
     drop_unused_words(unused, collection_id=collection_id)
     return f"the words of collection {collection_id} were counted"
 
@@ -269,8 +267,7 @@ def count_words(collection_id: int) -> str:
 @transaction.atomic
 def count_documents(_: tuple[()]) -> str:
     DocumentCount.objects.lock()
-    with connection.cursor() as cursor:
-        cursor.execute(_COUNT_DOCUMENTS)
+    execute(_COUNT_DOCUMENTS)
     return "documents were counted, and those of each tag"
 
 
@@ -286,22 +283,20 @@ def index_vectors(collection_id: int) -> str:
 
 def create_version(collection_id: int) -> str:
     collection = Collection.objects.get(pk=collection_id)
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT corpus_tell_change(ARRAY[%s])", [collection.pk])
+    execute("SELECT corpus_tell_change(ARRAY[%s])", [collection.pk])
     return f"collection {collection} has a version"
 
 
 def count_items(job_id: UUID) -> str:
-    with transaction.atomic(), connection.cursor() as cursor:
+    with transaction.atomic():
         # Counting an item locks its job.
         list(Job.objects.select_for_update(no_key=True).filter(pk=job_id).values_list("pk"))
-        cursor.execute(_COUNT_ITEMS, [job_id])
+        execute(_COUNT_ITEMS, [job_id])
     return f"the items of job {job_id} were counted"
 
 
 def _drop_orphans(table: str, key: str) -> str:
-    with connection.cursor() as cursor:
-        cursor.execute(_DROP_ORPHANS.format(table=table))
+    execute(_DROP_ORPHANS.format(table=table))
     return f"{table} has no more of collections that are gone"
 
 

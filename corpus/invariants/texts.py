@@ -11,7 +11,6 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import QuerySet
 
 from corpus.ingestion.chunking import embedder_input
@@ -21,6 +20,7 @@ from corpus.invariants.violations import Violation
 from corpus.lexical import character_ngrams
 from corpus.loaders.metadata import ranked_text
 from corpus.models import Document
+from corpus.postgres.statements import execute
 
 # Texts in memory at a time.
 BATCH_CHARS = 4_000_000
@@ -87,18 +87,13 @@ def find_in_texts(batch: Batch, quotes: Sequence[Quotes]) -> Iterator[Violation]
         rows = Document.objects.filter(pk__in=keys).order_by().with_text().values_list(*columns)
         texts = {row[0]: _Text(*row) for row in rows}
         chunks: defaultdict[UUID, list[_Chunk]] = defaultdict(list)
-        with connection.cursor() as cursor:
-            cursor.execute(_CHUNKS, [keys])
-            for document, *chunk in cursor.fetchall():
-                chunks[document].append(_Chunk(*chunk))
+        for document, *chunk in execute(_CHUNKS, [keys]):
+            chunks[document].append(_Chunk(*chunk))
         for text in texts.values():
             yield from _wrong_text(text)
             yield from _wrong_chunks(text, chunks[text.key])
         for each in quotes:
-            with connection.cursor() as cursor:
-                cursor.execute(each.query, [keys])
-                spans = cursor.fetchall()
-            for document, key, start, end, words in spans:
+            for document, key, start, end, words in execute(each.query, [keys]):
                 if texts[document].text[start:end] != words:
                     yield Violation(each.invariant, str(key))
 

@@ -2,12 +2,12 @@
 
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import CharField, Q, Value
 from django.db.models.functions import MD5, Cast, Concat
 
 from corpus.ingestion.outcomes import Outcome
 from corpus.models import Job, JobItem
+from corpus.postgres.statements import execute
 
 _ERASED_KEY = "erased:"
 _GONE = "The document was deleted."
@@ -57,10 +57,9 @@ def erase_from_jobs(document_id: UUID, *, collection_id: int, path: str) -> None
     rows.exclude(has_failed).update(reason="")
     names = [str(document_id), *{item.path for item in items.values() if item.path}]
     job_ids = list({item.job_id for item in items.values()})
-    with connection.cursor() as cursor:
-        cursor.execute(_ERASE_ERRORS, {"jobs": job_ids, "names": names})
-        if path:
-            cursor.execute(_ERASE_UPLOAD, {"path": path, "collection": collection_id})
+    execute(_ERASE_ERRORS, {"jobs": job_ids, "names": names})
+    if path:
+        execute(_ERASE_UPLOAD, {"path": path, "collection": collection_id})
 
 
 def blank_item(item: JobItem) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from django.conf import settings
-from django.db import connection, models
+from django.db import models
 from django.db.models import F
 
 from corpus.access.principal import (
@@ -13,6 +13,7 @@ from corpus.access.principal import (
     current_user_id,
 )
 from corpus.errors import NotAllowed
+from corpus.postgres.statements import execute
 
 Row_co = TypeVar("Row_co", bound=models.Model, covariant=True)
 
@@ -27,9 +28,7 @@ class LockableQuerySet(models.QuerySet[Row_co]):
         table = self.model._meta.db_table
         query = f"SELECT id::text FROM {table} WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE"  # noqa: S608
         keys = [self.model._meta.pk.to_python(key) for key in ids]
-        with connection.cursor() as cursor:
-            cursor.execute(query, [keys])
-            return {row[0] for row in cursor.fetchall()}
+        return {key for (key,) in execute(query, [keys])}
 
 
 def check_writable(rows: models.QuerySet[Any, Any]) -> None:

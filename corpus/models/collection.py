@@ -19,7 +19,7 @@ from corpus.characters import is_storable
 from corpus.errors import CollectionNotFound, NotAllowed
 from corpus.lexical import ENGLISH, LANGUAGES, TOTAL, IsAnyOf
 from corpus.models.base import LockableQuerySet
-from corpus.postgres.prepared import fetch_prepared
+from corpus.postgres.statements import execute, fetch_prepared
 
 NAME_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}\Z"
 # In requests: the name, followed by @ and the owner's name for another user's collection.
@@ -100,8 +100,7 @@ class DocumentCountQuerySet(models.QuerySet["DocumentCount"]):
 
     def lock(self) -> None:
         """Lock the counts against other compactions, deletions and repairs until the commit."""
-        with connection.cursor() as cursor:
-            cursor.execute(_WAIT)
+        execute(_WAIT)
 
 
 class DocumentCount(models.Model):

@@ -8,12 +8,13 @@ from typing import Any, Self
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
-from django.db import connection, models
+from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import MD5
 from django.utils import timezone
 
 from corpus.access.principal import current_creator_id, current_key_collections
+from corpus.postgres.statements import execute
 from corpus.telemetry import current_request_id
 
 MAX_ERRORS = 100
@@ -210,10 +211,8 @@ class JobItemQuerySet(models.QuerySet["JobItem"]):
 
         Items of dead runners are claimed as well; items with fewer attempts come first.
         """
-        with connection.cursor() as cursor:
-            cursor.execute(_CLAIM, {"job": job_id, "runner": runner, "locks": RUNNER_LOCKS})
-            row = cursor.fetchone()
-        return self.select_related("job__collection").get(pk=row[0]) if row else None
+        rows = execute(_CLAIM, {"job": job_id, "runner": runner, "locks": RUNNER_LOCKS})
+        return self.select_related("job__collection").get(pk=rows[0][0]) if rows else None
 
 
 class JobItem(models.Model):

@@ -10,13 +10,13 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.errors import InvalidInput, RuleExists, RuleIsSet, RuleNotFound
 from corpus.models import Collection, Rule
-from corpus.postgres.prepared import fetch_prepared
+from corpus.postgres.statements import execute, fetch_prepared
 from corpus.rules.conditions import FIELDS, validate_rule
 from corpus.rules.rule_file import MAX_RULES, read_rules
 
@@ -59,8 +59,7 @@ def save_configured_rules() -> None:
         InvalidInput: The file cannot be read.
     """
     rules = read_rules(settings.PKB_RULES) if settings.PKB_RULES else []
-    with connection.cursor() as cursor:
-        cursor.execute(_ONE_AT_A_TIME)
+    execute(_ONE_AT_A_TIME)
     for rule in rules:
         Rule.objects.update_or_create(name=rule["name"], is_set=True, defaults=rule)
     names = [rule["name"] for rule in rules]
@@ -89,8 +88,7 @@ def add_rule(values: Mapping[str, Any]) -> Rule:
         RuleExists: The name is taken.
     """
     rule = Rule(**_validate(values))
-    with connection.cursor() as cursor:
-        cursor.execute(_ONE_AT_A_TIME)
+    execute(_ONE_AT_A_TIME)
     if Rule.objects.filter(is_set=False).count() >= MAX_RULES:
         raise InvalidInput(f"There are already {MAX_RULES} rules, the maximum. Delete one first.")
     return _save(rule)

@@ -1,13 +1,14 @@
 """Watched folders: those of ``PKB_WATCH``, and those chosen in the library."""
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 
 from corpus.catalogue import create_collection
 from corpus.ingestion.folder_mirror import SyncOptions
 from corpus.jobs.kinds.sync_job import start_sync
 from corpus.models import Collection, Installation, Job, WatchedFolder
 from corpus.models.base import check_writable
+from corpus.postgres.statements import execute
 from corpus.roots.allowed import AllowedPath
 
 # Two-part key of the advisory lock of the one watching process.
@@ -64,7 +65,5 @@ def sync_folder_now(folder: WatchedFolder) -> Job:
 
 def is_watcher_running() -> bool:
     """Return whether a worker is watching."""
-    with connection.cursor() as cursor:
-        classid, objid = (part % 2**32 for part in WATCHER_LOCK)
-        cursor.execute(_IS_HELD, [classid, objid])
-        return bool(cursor.fetchone()[0])
+    ((is_held,),) = execute(_IS_HELD, [part % 2**32 for part in WATCHER_LOCK])
+    return bool(is_held)

@@ -119,11 +119,7 @@ def _find(picture: "ndarray[Any, Any]") -> Any:
 def _read_turned(
     picture: "ndarray[Any, Any]", turns: int, *, boxes: Any = None
 ) -> list[ScannedLine]:
-    """Read an image turned counterclockwise by quarter turns; lines are in turned coordinates.
-
-    Args:
-        boxes: The corners of its lines, clockwise from the upper left; found if they are not given.
-    """
+    """Read an image turned counterclockwise by quarter turns; lines are in turned coordinates."""
     import numpy as np  # noqa: PLC0415
 
     turned = np.ascontiguousarray(np.rot90(picture, turns))
@@ -132,20 +128,28 @@ def _read_turned(
         return []
     engine = _engine()
     result = engine.recognize_txt(engine.crop_text_regions(turned, boxes))
-    lines: list[ScannedLine] = []
-    for words, confidence, box in zip(result.txts, result.scores, boxes, strict=True):
-        text, corners = words.strip(), box.tolist()
-        (x1, y1), (x2, _), _, (_, y4) = corners
-        if abs(y4 - y1) > abs(x2 - x1) * _UPRIGHT:  # rapidocr reads it from below
-            corners = [*corners[3:], *corners[:3]]
-        (x1, y1), (x2, y2), (x3, y3), (x4, y4) = corners
-        start, end = ((x1 + x4) / 2, (y1 + y4) / 2), ((x2 + x3) / 2, (y2 + y3) / 2)
-        height = hypot(x4 - x1, y4 - y1)
-        # The confidence is reduced if letters do not fill the line.
-        min_letters = dist(start, end) / max(height, 1.0) * _MIN_LETTERS_A_HEIGHT
-        filled = min(len(text) / max(min_letters, 1.0), 1.0)
-        lines.append(ScannedLine(text, round(float(confidence) * filled, 3), *start, *end, height))
-    return lines
+    return [
+        _line(text.strip(), confidence, box)
+        for text, confidence, box in zip(result.txts, result.scores, boxes, strict=True)
+    ]
+
+
+def _line(text: str, confidence: float, box: Any) -> ScannedLine:
+    """Build a line; its confidence is reduced if letters do not fill it.
+
+    Args:
+        box: Its corners, clockwise from the upper left.
+    """
+    corners = box.tolist()
+    (x1, y1), (x2, _), _, (_, y4) = corners
+    if abs(y4 - y1) > abs(x2 - x1) * _UPRIGHT:  # rapidocr reads it from below
+        corners = [*corners[3:], *corners[:3]]
+    (x1, y1), (x2, y2), (x3, y3), (x4, y4) = corners
+    start, end = ((x1 + x4) / 2, (y1 + y4) / 2), ((x2 + x3) / 2, (y2 + y3) / 2)
+    height = hypot(x4 - x1, y4 - y1)
+    min_letters = dist(start, end) / max(height, 1.0) * _MIN_LETTERS_A_HEIGHT
+    filled = min(len(text) / max(min_letters, 1.0), 1.0)
+    return ScannedLine(text, round(float(confidence) * filled, 3), *start, *end, height)
 
 
 def _mean_confidence(lines: list[ScannedLine]) -> float:

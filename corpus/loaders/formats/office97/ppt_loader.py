@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from corpus.errors import UnreadableFile
-from corpus.loaders.blocks import LoadedDocument, office_document
+from corpus.loaders.blocks import Block, LoadedDocument, office_document
 from corpus.loaders.formats.flow import Flow
 from corpus.loaders.formats.office97.container import opened, read_properties, read_stream
 
@@ -68,28 +68,31 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
         if token == _ENCRYPTED:
             raise UnreadableFile("The file is protected by a password.")
         stream = _Stream(read_stream(container, "PowerPoint Document"))
-        places, document = stream.places(edit)
-        root = stream.record(places.get(document, -1))
-        if root is None:
-            raise UnreadableFile("The file is damaged: it does not say where its slides are.")
-        notes: dict[int, list[_Text]] = {}
-        for page in stream.listed(root, _OF_NOTES):
-            record = stream.record(places.get(page.place, -1))
-            for head in stream.inside(record):
-                if head.kind == _NOTES_HEAD:
-                    notes[stream.number(head)] = list(stream.texts_of_boxes(record))
-        flow = Flow()
-        for number, slide in enumerate(stream.listed(root, _OF_SLIDES), start=1):
-            flow.page = number
-            own = stream.texts_of_boxes(stream.record(places.get(slide.place, -1)))
-            texts = [*slide.texts, *(text for text in own if text not in slide.texts)]
-            # The title comes first, wherever it is in the file.
-            texts.sort(key=lambda text: text.kind not in _TITLES)
-            texts += [_Text(_OTHER, text.words) for text in notes.get(slide.id, ())]
-            for kind, words in texts:
-                if kind in _TITLES or words != _FIELD:
-                    flow.add(words, level=int(kind in _TITLES))
-        return office_document(flow.blocks, read_properties(container))
+        return office_document(_blocks(stream, edit), read_properties(container))
+
+
+def _blocks(stream: "_Stream", edit: int) -> list[Block]:
+    places, document = stream.places(edit)
+    root = stream.record(places.get(document, -1))
+    if root is None:
+        raise UnreadableFile("The file is damaged: it does not say where its slides are.")
+    notes: dict[int, list[_Text]] = {}
+    for page in stream.listed(root, _OF_NOTES):
+        record = stream.record(places.get(page.place, -1))
+        for head in stream.inside(record):
+            if head.kind == _NOTES_HEAD:
+                notes[stream.number(head)] = list(stream.texts_of_boxes(record))
+    flow = Flow()
+    for number, slide in enumerate(stream.listed(root, _OF_SLIDES), start=1):
+        flow.page = number
+        own = stream.texts_of_boxes(stream.record(places.get(slide.place, -1)))
+        texts = [*slide.texts, *(text for text in own if text not in slide.texts)]
+        # The title comes first, wherever it is in the file.
+        texts.sort(key=lambda text: text.kind not in _TITLES)
+        for kind, words in (*texts, *((_OTHER, text.words) for text in notes.get(slide.id, ()))):
+            if kind in _TITLES or words != _FIELD:
+                flow.add(words, level=int(kind in _TITLES))
+    return flow.blocks
 
 
 class _Stream:

@@ -1,10 +1,17 @@
-"""Prepared statements, planned once for each connection."""
+"""Run statements in SQL."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from django.db import connection
 from django.db.backends.postgresql.base import ServerBindingCursor
+
+
+def execute(statement: str, values: Sequence[Any] | Mapping[str, Any] | None = None) -> list[Any]:
+    """Run a statement; return its rows, none of one that returns no rows."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return cursor.fetchall() if cursor.description else []
 
 
 def fetch_prepared(statement: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
