@@ -1,5 +1,6 @@
 """Value types of question answering, frozen."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -16,6 +17,8 @@ Scorer = Callable[[str, Sequence[str]], NDArray[np.float32]]
 """Scores texts by relevance to a query: shape (n,); higher is better."""
 
 
+# The end of a message's heading in a thread: "Anna Holt, 2026-11-02".
+_MESSAGE_DAY = re.compile(r", (\d{4}-\d{2}-\d{2})\Z")
 # Between two paragraphs of a stored text.
 _GAP = "\n\n"
 # Passages that are shown where nothing is claimed.
@@ -91,7 +94,8 @@ class Passage:
         reading: The reader's result, once it was read for a question.
         is_selected: It is from a text sent with the question, not from a stored document;
             ``document_id`` is empty, and ``chunk_id`` is unique within one question only.
-        document_date: Day, month or year of its document, as ISO 8601, or empty.
+        document_date: Day, month or year of its document, as ISO 8601, or empty; in a thread of
+            e-mails, the day of its message.
         file_words: Words of its file's path that its title lacks.
         collection_id: Of its document; None for a text sent with the question.
         disagrees_with: Ids of the chunks of other documents that state another value.
@@ -119,6 +123,14 @@ class Passage:
     file_words: str = ""
     collection_id: int | None = None
     disagrees_with: tuple[str, ...] = ()
+
+    @property
+    def message_day(self) -> str:
+        """Return the day in the heading of its message, if its document is a thread of e-mails."""
+        if "from" not in self.metadata or len(self.heading_path) < 2:  # noqa: PLR2004
+            return ""
+        day = _MESSAGE_DAY.search(self.heading_path[1])
+        return day[1] if day else ""
 
     @property
     def name(self) -> str:

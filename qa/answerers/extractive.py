@@ -66,7 +66,8 @@ class ExtractiveAnswerer:
         min_logit, first = answer_logit(*read[0]) - SECOND_WITHIN, chosen[-1]
         for passage, reading in read[1:]:
             is_near = answer_logit(passage, reading) > min_logit
-            if not is_near or passage.document_id != first.passage.document_id:
+            disagrees = passage.chunk_id in first.passage.disagrees_with
+            if not is_near or disagrees or passage.document_id != first.passage.document_id:
                 continue
             quotes = _cut(passage, reading, max_words=int(self.max_words * SECOND_SHARE))
             other = quotes[-1]

@@ -132,7 +132,7 @@ def _mark(passages: Sequence[Passage], pairs: Iterable[tuple[str, str]]) -> list
 def find_disagreement(
     citations: Sequence[Citation], passages: Sequence[Passage], chances: Mapping[str, float]
 ) -> tuple[ClosePassage, ...]:
-    """Return the passages of other documents that state another value, newest first.
+    """Return the passages of other documents or messages that state another value, newest first.
 
     Passages with the same date keep their order, and those without a date come last.
 
@@ -162,8 +162,14 @@ def newest_first(passages: Iterable[ClosePassage]) -> tuple[ClosePassage, ...]:
 
 
 def disagree(question: str, one: MarkedSentences, other: MarkedSentences) -> bool:
-    """Return whether two statements give different answers to the same question."""
-    if one.passage.document_id == other.passage.document_id or one.words == other.words:
+    """Return whether two statements give different answers to the same question.
+
+    They are of two documents, or of two messages of a thread.
+    """
+    passage, rival = one.passage, other.passage
+    is_one_message = not passage.message_day or passage.heading_path[:2] == rival.heading_path[:2]
+    is_one_text = passage.document_id == rival.document_id and is_one_message
+    if is_one_text or one.words == other.words:
         return False
     named = {word for word in read_words(question) if word.is_name or word.is_number}
     has, other_has = (_named_in(each, named) for each in (one, other))

@@ -390,7 +390,7 @@ def passage_of(chunk: Chunk, *, score: float, similarity: float) -> Passage:
     """Return a chunk with its document as a passage."""
     document = chunk.document
     today = timezone.now().date()
-    return Passage(
+    passage = Passage(
         chunk_id=str(chunk.pk),
         document_id=str(document.pk),
         content_sha256=document.content_sha256,
@@ -408,6 +408,7 @@ def passage_of(chunk: Chunk, *, score: float, similarity: float) -> Passage:
         file_words=document.file_words,
         collection_id=chunk.collection_id,
     )
+    return replace(passage, document_date=day) if (day := passage.message_day) else passage
 
 
 @dataclass(frozen=True, slots=True)

@@ -420,3 +420,22 @@ def test_the_lead_tells_the_days_of_what_is_quoted() -> None:
     assert describe_disagreement([""]) == "Your documents disagree:"
     told = describe_disagreement(["2024-05-01", "", "2023", "2024-05-01"])
     assert told == "Your documents disagree (the answer is of 2024-05-01 and 2023):"
+
+
+def test_messages_of_a_thread_that_correct_each_other_disagree() -> None:
+    def message(text: str, answer: str, name: str, *, number: int) -> Passage:
+        path = ("Work day", name, "Further down")[: number + 1]
+        read = passage(text, answer, number=number, document="d1")
+        mail = replace(read, heading_path=path, metadata={"from": "Tom"})
+        return replace(mail, document_date=mail.message_day)
+
+    question = "When is the work day?"
+    first = message("The work day is on 10 October.", "10 October", "Tom, 2026-09-07", number=1)
+    second = message("The work day is on 17 October.", "17 October", "Ida, 2026-09-08", number=2)
+    marked = mark_disagreeing(
+        question, [first, second], estimate=lambda _: 0.9, answer_from=ANSWER_FROM
+    )
+    assert (first.document_date, second.document_date) == ("2026-09-07", "2026-09-08")
+    assert prefer_newest(marked)[0].chunk_id == second.chunk_id
+    for same in (replace(second, heading_path=first.heading_path), replace(second, metadata={})):
+        assert not disagreeing(question, replace(first, metadata=same.metadata), [same])

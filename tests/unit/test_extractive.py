@@ -71,6 +71,11 @@ def test_second_place_of_the_document_that_reads_as_well_is_quoted(
     assert cited(found) == ["c1", "c2"][: 1 + is_said]
 
 
+def test_a_second_place_that_disagrees_is_not_quoted_as_an_answer() -> None:
+    near = replace(read_as(RYE, "dark", score=5.0), disagrees_with=(BELOW.chunk_id,))
+    assert cited(answer(near, read_as(BELOW, "pale", score=5.0))) == ["c1"]
+
+
 def test_what_a_document_says_twice_is_said_once() -> None:
     again = replace(BELOW, text=f"Oats are baked here. {RYE.text}")
     found = answer(read_as(RYE, "dark", score=2.0), read_as(again, "dark", score=1.9))
