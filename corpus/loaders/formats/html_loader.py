@@ -60,7 +60,6 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
     if root is None:
         raise EmptyDocument("The page has no elements.")
     metadata: dict[str, Any] = {}
-    keywords: list[str] = []
     for meta in root.iter("meta"):
         value = " ".join((meta.get("content") or "").split())
         name = str(meta.get("name") or meta.get("property") or meta.get("http-equiv") or "").lower()
@@ -71,7 +70,7 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
             # The first value wins.
             metadata.setdefault(key, value)
         elif value and name == "keywords":
-            keywords = [word.strip() for word in value.split(",") if word.strip()]
+            metadata[name] = [word.strip() for word in value.split(",") if word.strip()]
     if language := root.get("lang") or root.get("xml:lang"):
         metadata["language"] = language
     for link in root.iter("link"):
@@ -89,7 +88,6 @@ def load(content: bytes, *, filename: str) -> LoadedDocument:
     return LoadedDocument(
         blocks=tuple(_main_blocks(root, pieces, has_menus=has_menus)),
         title=titles[0] if titles else "",
-        tags=tuple(keywords),
         metadata=metadata,
     )
 
