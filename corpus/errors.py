@@ -169,6 +169,12 @@ class GridNotFound(NotFound):
     code = "grid_not_found"
 
 
+class StandingQuestionNotFound(NotFound):
+    """No standing question has this id."""
+
+    code = "standing_question_not_found"
+
+
 class ModelNotFound(NotFound):
     """No model has this name."""
 

@@ -31,7 +31,7 @@ from django.utils import timezone
 
 from corpus.filters import parse_filter
 from corpus.models import Chunk, Collection, Document
-from corpus.models.base import BoundModel, LockableQuerySet
+from corpus.models.base import BoundModel, LockableQuerySet, OwnedModel
 from corpus.models.document import DocumentQuerySet
 from corpus.roots.shown_paths import matching
 from qa.intent import IntentKind
@@ -248,6 +248,37 @@ ERASED_ANSWER: dict[str, Any] = {
     "not_about": [],
     "quoted_collections": [],
 }
+
+
+class StandingQuestion(OwnedModel):
+    """A question that is asked again when the passages change that may answer it.
+
+    Attributes:
+        question: As it stands on its own.
+        answer: The answer of now; None if its chat was deleted meanwhile.
+        previous: The answer before the last change.
+        nearest: SHA-256 of each passage that the search found when it was last asked, best first.
+        seen_version: The version of the collection at that time.
+        changed_at: None until the answer changes.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    collection = models.ForeignKey(Collection, models.CASCADE, related_name="+")
+    question = models.TextField()
+    tags = models.JSONField(default=list, blank=True)
+    answer = models.ForeignKey(Answer, models.SET_NULL, null=True, related_name="standing")
+    previous = models.ForeignKey(Answer, models.SET_NULL, null=True, related_name="standing_before")
+    nearest = ArrayField(models.CharField(max_length=64), default=list, editable=False)
+    seen_version = ArrayField(models.UUIDField(), default=list, editable=False)
+    changed_at = models.DateTimeField(null=True, editable=False)
+    is_seen = models.BooleanField(default=True, help_text="false: its change is news to its user")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["-created_at", "id"]
+
+    def __str__(self) -> str:
+        return self.question[:80]
 
 
 class CitationQuerySet(models.QuerySet["Citation"]):

@@ -122,7 +122,9 @@ def purge(*, days: int | None = None, dry_run: bool = False) -> dict[str, int]:
     days = settings.PKB_RETENTION_DAYS if days is None else days
     if days is not None:
         oldest = timezone.now() - timedelta(days=days)
-        answers = models.Answer.objects.filter(created_at__lt=oldest, grid=None)
+        answers = models.Answer.objects.filter(
+            created_at__lt=oldest, grid=None, standing=None, standing_before=None
+        )
         sessions |= Session.objects.filter(last_used_at__lt=oldest)
         streams |= ChatStream.objects.filter(created_at__lt=oldest)
     remove = QuerySet[Model].count if dry_run else _remove

@@ -8,6 +8,7 @@ from qa.api import (
     grid_views,
     search_views,
     session_views,
+    standing_question_views,
 )
 
 urlpatterns = [
@@ -22,6 +23,16 @@ urlpatterns = [
     path("grids", grid_views.GridsView.as_view(), name="grids"),
     path("grids/<uuid:grid_id>", grid_views.GridView.as_view(), name="grid"),
     path("grids/<uuid:grid_id>/export", grid_views.GridExportView.as_view(), name="grid-export"),
+    path(
+        "standing-questions",
+        standing_question_views.StandingQuestionsView.as_view(),
+        name="standing-questions",
+    ),
+    path(
+        "standing-questions/<uuid:question_id>",
+        standing_question_views.StandingQuestionView.as_view(),
+        name="standing-question",
+    ),
     path("search", search_views.SearchView.as_view(), name="search"),
     path("query", search_views.IndexQueryView.as_view(), name="query"),
     path("claims/verify", claim_views.VerifyClaimView.as_view(), name="verify-claim"),

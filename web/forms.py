@@ -288,7 +288,7 @@ class Lines(forms.CharField):
         return list(dict.fromkeys(filter(None, lines)))
 
 
-class GridPageForm(PageForm):
+class PageNumberForm(PageForm):
     page = forms.IntegerField(min_value=1, max_value=1_000_000, required=False)
 
 
@@ -343,3 +343,7 @@ class MapForm(PageForm):
 class ConfidenceForm(MapForm):
     max_wrong_percent = forms.IntegerField(min_value=1, max_value=MAX_WRONG_PERCENT, required=False)
     learns_confidence = forms.BooleanField(required=False)
+
+
+class StandingQuestionForm(PageForm):
+    stop = forms.BooleanField(required=False)

@@ -21,6 +21,7 @@ from web.views import (
     search_pages,
     sharing_pages,
     site_pages,
+    standing_question_pages,
 )
 
 
@@ -43,6 +44,16 @@ urlpatterns = [
     path("ui/chats/<uuid:session_id>/name", conversation_pages.rename, name="rename_chat"),
     path("ui/chats/<uuid:session_id>/delete", conversation_pages.delete, name="delete_chat"),
     path("ui/chats/<uuid:session_id>/export", conversation_pages.export, name="export_chat"),
+    path(
+        "ui/standing-questions",
+        standing_question_pages.standing_questions,
+        name="standing_questions",
+    ),
+    path(
+        "ui/standing-questions/<uuid:question_id>",
+        standing_question_pages.change,
+        name="change_standing_question",
+    ),
     path("ui/answers/<uuid:answer_id>", conversation_pages.answer, name="answer"),
     path("ui/answers/<uuid:answer_id>/turn", conversation_pages.turn, name="turn"),
     path(

@@ -445,3 +445,21 @@ def test_a_grid_is_made_filled_opened_and_downloaded(page: Page, site: Site, wid
     page.get_by_text("Change the questions").click()
     page.get_by_role("button", name="Delete grid").click()
     expect(page.get_by_role("link", name=f"Builders {width}")).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_a_question_stands_until_it_is_stopped(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto("/ui/ask")
+    ask(page, LIGHTHOUSE_QUESTION)
+    page.get_by_role("button", name="Tell me if it changes").click()
+    expect(page.locator(".turn .acts .said")).to_contain_text("asks this again")
+    page.goto("/ui/chats")
+    page.get_by_role("link", name="Standing questions").click()
+    panel = page.get_by_role("article", name=LIGHTHOUSE_QUESTION)
+    expect(panel.locator("blockquote")).to_contain_text("Orsolya Quill")
+    expect(panel).to_contain_text("No change yet")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert_accessible(page)
+    panel.get_by_role("button", name="Stop asking").click()
+    expect(page.get_by_role("article")).to_have_count(0)

@@ -363,7 +363,7 @@ LATER_COLUMNS = {
 
 
 def put_texts_into_documents(folder: Path, manifest: Any) -> None:
-    """Make an export one of a version without texts of their own, grids, and later columns."""
+    """Make an export one of a version without later tables and columns."""
     tables = {each["name"]: each for each in manifest["tables"]}
     contents = tables["corpus_documentcontent"]
     with gzip.open(folder / contents["file"]["path"]) as lines:
@@ -385,7 +385,7 @@ def put_texts_into_documents(folder: Path, manifest: Any) -> None:
             column for column in tables[name]["columns"] if column not in later
         ]
     tables["corpus_document"]["columns"] += ["raw_text", "outline"]
-    for table in (contents, tables["qa_grid"]):
+    for table in (contents, tables["qa_grid"], tables["qa_standingquestion"]):
         manifest["tables"].remove(table)
 
 

@@ -13,7 +13,7 @@ from corpus.catalogue import create_collection
 from corpus.models import IdempotentRequest, Job, WatchedFolder
 from corpus.sites import SiteLimits, add_site
 from evaluation.models import Question
-from qa.models import Answer, ChatStream, Grid, Session
+from qa.models import Answer, ChatStream, Grid, Session, StandingQuestion
 from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION, ingest_text_of
 
@@ -59,6 +59,9 @@ def make_ida() -> Tenant:
         session = Session.objects.create(is_kept=True, name="marigold")
         answer = Answer.objects.get()
         stream = ChatStream.objects.create(session=session, answer=answer)
+        standing = StandingQuestion.objects.create(
+            collection=collection, question="Where is the marigold key?", answer=answer
+        )
     call(key, "post", f"/answers/{answer.pk}/feedback", rating="up", comment="zinnia")
     assert asked["sources"]
     return Tenant(
@@ -71,6 +74,7 @@ def make_ida() -> Tenant:
             "job_id": str(job.pk),
             "session_id": str(session.pk),
             "grid_id": str(grid.pk),
+            "question_id": str(standing.pk),
             "answer_id": str(answer.pk),
             "chat_id": str(stream.pk),
             "folder_id": str(watched.pk),

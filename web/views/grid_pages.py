@@ -12,7 +12,7 @@ from corpus.models import Collection, Tag
 from qa.api.grid_views import export_response
 from qa.grids import delete_grid, find_grid, read_rows, save_grid, unfinished_jobs
 from qa.models import MAX_GRID_QUESTIONS, Grid
-from web.forms import GridForm, GridPageForm, GridQuestionsForm
+from web.forms import GridForm, GridQuestionsForm, PageNumberForm
 from web.readable_collections import choose_collection, readable_collections
 
 PAGE_SIZE = 25
@@ -31,7 +31,7 @@ def grids(request: HttpRequest) -> HttpResponse:
     collections = readable_collections()
     rows = Grid.objects.select_related("collection__owner").order_by("-created_at", "-pk")
     context = {
-        "grids": Paginator(rows, PAGE_SIZE).get_page(GridPageForm.read(request.GET)["page"]),
+        "grids": Paginator(rows, PAGE_SIZE).get_page(PageNumberForm.read(request.GET)["page"]),
         "collections": collections,
         "tags": Tag.objects.names_in_use(),
         "fields": {"collection": choose_collection(request, collections, offers_all=False)},
@@ -50,7 +50,7 @@ def grid(request: HttpRequest, grid_id: UUID) -> HttpResponse:
         save_grid(shown)
         return redirect("web:grid", shown.pk)
     documents = Paginator(shown.documents(), ROWS_SHOWN)
-    page = documents.get_page(GridPageForm.read(request.GET)["page"])
+    page = documents.get_page(PageNumberForm.read(request.GET)["page"])
     context = {
         "grid": shown,
         "page": page,

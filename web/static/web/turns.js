@@ -11,6 +11,7 @@ turns.addEventListener("click", (event) => {
   if (button.dataset.document) openSource(button);
   if (button.dataset.rate) rate(button);
   if (button.dataset.copy) copy(button);
+  if ("stand" in button.dataset) keepAsking(button);
   if ("answers" in button.dataset) mark(button);
 });
 
@@ -35,6 +36,17 @@ async function post(url, body) {
   const reply = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
   if (!reply.ok) throw new Error(await problemOf(reply));
   return reply.json();
+}
+
+async function keepAsking(button) {
+  const turn = button.closest(".turn");
+  try {
+    await post("/standing-questions", { answer_id: turn.dataset.answer });
+    button.remove();
+    sayIn(turn, "pkb asks this again when documents change. See Chats, Standing questions.");
+  } catch (problem) {
+    sayIn(turn, problem.message);
+  }
 }
 
 // One after the other: a reason would be lost to the rating that it belongs to.

@@ -1,0 +1,145 @@
+"""Standing questions: asked again when the passages change that may answer them."""
+
+from collections.abc import Callable
+from hashlib import sha256
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db.models import Q
+from django.utils import timezone
+
+from corpus.access.principal import SYSTEM, Principal, Scope, acting_as
+from corpus.errors import (
+    AnswerNotFound,
+    BackendError,
+    CollectionNotFound,
+    InvalidInput,
+    StandingQuestionNotFound,
+)
+from corpus.models import CollectionChange
+from qa.answer_question import answer_question
+from qa.context import build_context
+from qa.models import NO_QUESTIONS, Answer, Message, StandingQuestion
+from qa.search_passages import search_passages
+from qa.types import Passage, Query
+
+# Of one user. Each is searched for after every change of its collection, some 20 a second.
+MAX_STANDING_QUESTIONS = 100
+
+log = structlog.get_logger(__name__)
+
+
+def keep_asking(answer_id: UUID) -> StandingQuestion:
+    """Return the standing question of an answer, created if there is none.
+
+    Raises:
+        AnswerNotFound: The principal sees no such answer.
+        InvalidInput: It is not the answer of one collection, or the user has too many.
+    """
+    answer = Answer.objects.filter(pk=answer_id).first()
+    if answer is None:
+        raise AnswerNotFound(f"There is no answer {answer_id}.")
+    is_limited = answer.collection_id is None or answer.asked_document_id or answer.grid_id
+    if is_limited or answer.kind == Answer.Kind.ERASED or answer.intent in NO_QUESTIONS:
+        raise InvalidInput("Only a question to one whole collection can stand.", field="answer_id")
+    message = Message.objects.filter(answer=answer).first()
+    asked = {
+        "question": message.searched if message else answer.question,
+        "collection_id": answer.collection_id,
+        "tags": answer.asked_tags,
+    }
+    standing = StandingQuestion.objects.filter(**asked).first()
+    if standing is not None:
+        return standing
+    if StandingQuestion.objects.count() >= MAX_STANDING_QUESTIONS:
+        raise InvalidInput(f"You have {MAX_STANDING_QUESTIONS} standing questions already.")
+    return StandingQuestion.objects.create(**asked, answer=answer)
+
+
+def find_standing_question(question_id: UUID) -> StandingQuestion:
+    """Return a standing question of the principal.
+
+    Raises:
+        StandingQuestionNotFound: The principal has no such question.
+    """
+    rows = StandingQuestion.objects.select_related("collection__owner")
+    standing = rows.filter(pk=question_id).first()
+    if standing is None:
+        raise StandingQuestionNotFound(f"There is no standing question {question_id}.")
+    return standing
+
+
+def ask_changed_questions(*, should_stop: Callable[[], bool]) -> None:
+    """Ask again, for their users, the standing questions whose collection has changed.
+
+    What is not done when it stops, or fails, is found again the next time.
+    """
+    rows = StandingQuestion.objects.select_related("collection__owner").order_by("pk")
+    of_active_users = list(rows.filter(Q(made_by=None) | Q(made_by__is_active=True)))
+    collections = {standing.collection_id for standing in of_active_users}
+    versions = CollectionChange.objects.versions_of(collections)
+    for standing in of_active_users:
+        version = sorted(versions.get(standing.collection_id, ()))
+        if version == standing.seen_version:
+            continue
+        if should_stop():
+            return
+        try:
+            with acting_as(_asker(standing)):
+                _ask_again(standing, version)
+        except CollectionNotFound:  # its user may not read it any more
+            continue
+        except BackendError as exc:
+            log.warning("standing_question_failed", question=str(standing.pk), reason=str(exc))
+
+
+def _asker(standing: StandingQuestion) -> Principal:
+    if standing.made_by_id is None:
+        return SYSTEM
+    return Principal(
+        user_id=standing.made_by_id,
+        scopes=frozenset({Scope.READ}),
+        collections=(standing.collection_id,),
+    )
+
+
+def _ask_again(standing: StandingQuestion, version: list[UUID]) -> None:
+    """Ask, if other passages are found than the last time; store the answer if it changed."""
+    context, name = build_context(), standing.collection.qualified_name
+    query = Query(standing.question, name, tags=tuple(standing.tags), k=settings.PKB_RETRIEVAL_K)
+    nearest = [_digest(each) for each in search_passages(query, context=context).results]
+    values: dict[str, object] = {"seen_version": version, "nearest": nearest}
+    new, unused = None, None
+    if nearest != standing.nearest:
+        answered = answer_question(
+            query.text, collection=name, tags=query.tags, k=query.k, context=context,
+            route="standing",
+        )  # fmt: skip
+        new, old = Answer.objects.get(pk=answered.id), standing.answer
+        values["answer"] = new
+        if old is None or _quotes_of(old) == _quotes_of(new):
+            unused = old
+        else:
+            unused = standing.previous
+            values |= {"previous": old, "changed_at": timezone.now(), "is_seen": False}
+    # Another worker may have asked it meanwhile, or its user deleted it.
+    rows = StandingQuestion.objects.filter(pk=standing.pk, seen_version=standing.seen_version)
+    if not rows.update(**values):
+        unused = new
+    if unused is not None:
+        # Answers that its user asked for stay.
+        stored = Answer.objects.filter(pk=unused.pk, created_at__gt=standing.created_at)
+        stored.filter(message=None).delete()
+
+
+def _digest(passage: Passage) -> str:
+    """Return the SHA-256 of what a passage says, wherever it stands."""
+    parts = (passage.breadcrumb, passage.document_date, passage.text)
+    return sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _quotes_of(answer: Answer) -> tuple[str, bool, list[str]]:
+    """Return what makes an answer another one: kind, disagreement and quotes."""
+    quotes = sorted(" ".join(each.quote.split()) for each in answer.citations.all())
+    return answer.kind, bool(answer.disagreement), quotes
