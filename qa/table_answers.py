@@ -182,8 +182,9 @@ def find_calculation(question: str, passages: Sequence[Passage]) -> Calculation 
 def mark_named_cells(question: str, passages: Sequence[Passage]) -> list[Passage]:
     """Return the passages with readings in the row, or the cell, that the question names.
 
-    A row is named by its first cell. A reading in another row of the document's tables answers
-    no more. Readings outside of tables stay, and all if the question names no row, or several.
+    A row is named by its first cell, or by an identifier ("HT-06") in any. A reading in another row
+    of the document's tables answers no more. Readings outside of tables stay, and all if the
+    question names no row, or several.
     """
     asked = _words(question)
     tables = [read_tables([passage]) for passage in passages]
@@ -225,8 +226,20 @@ def _named_rows(
         places = _named(labels, asked) or [
             at for at, words in enumerate(long) if len(words) > 1 and words.issubset(asked)
         ]
+        identified = [at for at, row in enumerate(rows) if _is_identified(row, asked)]
+        places = identified if len(identified) == 1 else places
         if len(places) == 1 and len(rows) > 1:
             yield rows[places[0]], names
+
+
+def _is_identified(row: Row, asked: Sequence[str]) -> bool:
+    """Return whether a question has the identifier in a cell: one word with letters and digits."""
+    text = f" {' '.join(asked)} "
+    words = [cell.text for cell in row if len(cell.text.split()) == 1]
+    identifiers = [
+        word for word in words if any(map(str.isdigit, word)) and any(map(str.isalpha, word))
+    ]
+    return any(f" {' '.join(_words(each))} " in text for each in identifiers)
 
 
 def _place_in(

@@ -48,6 +48,26 @@ def test_the_named_row_of_a_sheet_is_marked() -> None:
     assert marked("Who is primary in week 49?", "Aiko Tanaka", SHEET) == "Ben Osei"
 
 
+TOOLS = """Tool: Trimmer; Number: HT-05; Serviced: 2026-04-02
+
+Tool: Trimmer; Number: HT-06; Serviced: 2025-11-20
+
+Tool: Press; Number: AP-01; Serviced: 2026-08-19"""
+
+
+@pytest.mark.parametrize(
+    ("question", "right"),
+    [
+        ("When was trimmer HT-06 serviced?", "2025-11-20"),
+        ("When was HT-05 serviced?", "2026-04-02"),
+        ("When was the press serviced?", "2026-08-19"),
+        ("When was the trimmer serviced?", "2026-04-02"),
+    ],
+)
+def test_an_identifier_in_any_column_names_the_row(question: str, right: str) -> None:
+    assert marked(question, "2026-04-02", TOOLS) == right
+
+
 @pytest.mark.parametrize(
     ("question", "words"),
     [
