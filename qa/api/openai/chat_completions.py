@@ -13,11 +13,10 @@ from corpus.endpoints import EXAMPLE_QUESTION, Cost, Endpoint, endpoint
 from corpus.errors import PkbError
 from qa.api.chat_stream import render_event
 from qa.api.openai.base_view import openai_error
-from qa.api.openai.fields import MAX_MESSAGES, MessageContent, always, check_messages
+from qa.api.openai.fields import MAX_MESSAGES, Constant, MessageContent, check_messages
 from qa.api.openai.replies import (
     EVENTS,
     AnnotatedReply,
-    CitedSpan,
     CitedSpanShown,
     ReplyFormat,
     ReplyView,
@@ -57,12 +56,12 @@ class FileCitation(CitedSpanShown):
 
 
 class Annotation(serializers.Serializer[Any]):
-    type = always("file_citation")
-    file_citation = FileCitation()
+    type = Constant("file_citation")
+    file_citation = FileCitation(source="*")
 
 
 class CompletionMessage(serializers.Serializer[Any]):
-    role = always("assistant")
+    role = Constant("assistant")
     content = serializers.CharField(
         help_text="text in which `[1]` follows the part of the first annotation"
     )
@@ -73,12 +72,12 @@ class CompletionMessage(serializers.Serializer[Any]):
 class CompletionChoice(serializers.Serializer[Any]):
     index = serializers.IntegerField()
     message = CompletionMessage()
-    finish_reason = always("stop")
+    finish_reason = Constant("stop")
 
 
 class ChatCompletion(serializers.Serializer[Any]):
     id = serializers.CharField(help_text="`chatcmpl-` and the id of the stored answer")
-    object = always("chat.completion")
+    object = Constant("chat.completion")
     created = serializers.IntegerField()
     model = serializers.CharField()
     choices = CompletionChoice(many=True)
@@ -91,7 +90,7 @@ class Completion(ReplyFormat):
             "role": "assistant",
             "content": reply.text,
             "refusal": None,
-            "annotations": [_annotation_body(each) for each in reply.citations],
+            "annotations": Annotation(reply.citations, many=True).data,
         }
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
         return self._body("chat.completion", choices=[choice], usage=_usage(reply))
@@ -131,12 +130,8 @@ def part_deltas(reply: AnnotatedReply) -> Iterator[dict[str, Any]]:
     for part in reply.parts:
         delta: dict[str, Any] = {"content": part.text}
         if part.citation:
-            delta["annotations"] = [_annotation_body(part.citation)]
+            delta["annotations"] = [Annotation(part.citation).data]
         yield delta
-
-
-def _annotation_body(citation: CitedSpan) -> dict[str, Any]:
-    return {"type": "file_citation", "file_citation": FileCitation(citation).data}
 
 
 def _usage(reply: AnnotatedReply) -> dict[str, int]:

@@ -17,7 +17,7 @@ from corpus.embedders import embed_passages, embedders, get_embedder
 from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import Errors, InvalidInput, ModelNotFound
 from qa.api.openai.base_view import OpenAIView
-from qa.api.openai.fields import MAX_TEXT_CHARS, TEXT_SCHEMA, always, check_size
+from qa.api.openai.fields import MAX_TEXT_CHARS, TEXT_SCHEMA, Constant, check_size
 
 MAX_INPUTS = 2_048
 
@@ -78,7 +78,7 @@ class Vector(serializers.JSONField):
 
 
 class EmbeddingShown(serializers.Serializer[Any]):
-    object = always("embedding")
+    object = Constant("embedding")
     index = serializers.IntegerField()
     embedding = Vector()
 
@@ -89,7 +89,7 @@ class EmbeddingUsage(serializers.Serializer[Any]):
 
 
 class EmbeddingList(serializers.Serializer[Any]):
-    object = always("list")
+    object = Constant("list")
     data = EmbeddingShown(many=True)  # type: ignore[assignment]
     model = serializers.CharField()
     usage = EmbeddingUsage()
@@ -148,12 +148,8 @@ class EmbeddingsView(OpenAIView):
         if fields["encoding_format"] == "base64":
             rows = [base64.b64encode(row.astype("<f4").tobytes()).decode() for row in vectors]
         body = {
-            "object": "list",
-            "data": [
-                {"object": "embedding", "index": index, "embedding": row}
-                for index, row in enumerate(rows)
-            ],
+            "data": [{"index": index, "embedding": row} for index, row in enumerate(rows)],
             "model": fields["model"],
             "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
         }
-        return Response(body)
+        return Response(EmbeddingList(body).data)

@@ -21,10 +21,23 @@ _PART = {
 }
 
 
-def always(value: str) -> serializers.CharField:
-    """Return a field of responses that has one constant value."""
-    decorate = extend_schema_field({"type": "string", "const": value})
-    return decorate(serializers.CharField())  # type: ignore[type-var]
+class Constant(serializers.CharField):
+    """A field of responses that has one value, whatever is shown."""
+
+    def __init__(self, value: str) -> None:
+        super().__init__(source="*")
+        self._value = value
+        extend_schema_field({"type": "string", "const": value})(self)  # type: ignore[type-var]
+
+    def to_representation(self, value: Any) -> str:
+        return self._value
+
+
+class UnixTimeField(serializers.IntegerField):
+    """A time as whole seconds since 1970."""
+
+    def to_representation(self, value: Any) -> int:
+        return int(value.timestamp())
 
 
 @extend_schema_field(

@@ -19,7 +19,7 @@ from corpus.api.fields import StrictBooleanField, StrictCharField
 from corpus.endpoints import EXAMPLE_QUESTION, Cost, Endpoint, endpoint
 from corpus.errors import PkbError
 from qa.api.chat_stream import render_event
-from qa.api.openai.fields import MAX_MESSAGES, MessageContent, always, check_messages
+from qa.api.openai.fields import MAX_MESSAGES, Constant, MessageContent, check_messages
 from qa.api.openai.replies import (
     EVENTS,
     AnnotatedReply,
@@ -134,21 +134,21 @@ class ResponseInput(serializers.Serializer[Any]):
 class ResponseFileCitation(CitedSpanShown):
     """A span of the text supported by a stored document; ``index`` is its end."""
 
-    type = always("file_citation")
-    filename = serializers.CharField()
-    index = serializers.IntegerField(help_text="equals `end_index`")
+    type = Constant("file_citation")
+    filename = serializers.CharField(source="quote.name")
+    index = serializers.IntegerField(source="end", help_text="equals `end_index`")
 
 
 class ResponseUrlCitation(CitedSpanShown):
     """A span of the text supported by a document imported from a web page."""
 
-    type = always("url_citation")
-    url = serializers.CharField()
-    title = serializers.CharField()
+    type = Constant("url_citation")
+    url = serializers.CharField(source="quote.source_uri")
+    title = serializers.CharField(source="quote.name")
 
 
 class OutputText(serializers.Serializer[Any]):
-    type = always("output_text")
+    type = Constant("output_text")
     text = serializers.CharField(
         help_text="text in which `[1]` follows the part of the first annotation"
     )
@@ -161,10 +161,10 @@ class OutputText(serializers.Serializer[Any]):
 
 
 class OutputMessage(serializers.Serializer[Any]):
-    type = always("message")
+    type = Constant("message")
     id = serializers.CharField()
-    role = always("assistant")
-    status = always("completed")
+    role = Constant("assistant")
+    status = Constant("completed")
     content = OutputText(many=True)
 
 
@@ -176,10 +176,10 @@ class ResponseUsage(serializers.Serializer[Any]):
 
 class ResponseShown(serializers.Serializer[Any]):
     id = serializers.CharField(help_text="`resp_` and the id of the stored answer")
-    object = always("response")
+    object = Constant("response")
     created_at = serializers.IntegerField()
     model = serializers.CharField()
-    status = always("completed")
+    status = Constant("completed")
     output = OutputMessage(many=True)
     usage = ResponseUsage()
 
@@ -275,10 +275,8 @@ def _output_text(reply: AnnotatedReply) -> dict[str, Any]:
 
 def _annotation_body(citation: CitedSpan) -> dict[str, Any]:
     """Cite a web page by its URL, and any other document by its id."""
-    quote, span = citation.quote, CitedSpanShown(citation).data
-    if quote.source_uri.startswith(("https://", "http://")):
-        return {"type": "url_citation", "url": quote.source_uri, "title": quote.name, **span}
-    return {"type": "file_citation", "filename": quote.name, "index": citation.end, **span}
+    is_page = citation.quote.source_uri.startswith(("https://", "http://"))
+    return dict((ResponseUrlCitation if is_page else ResponseFileCitation)(citation).data)
 
 
 @endpoint(

@@ -11,20 +11,23 @@ from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors, ModelNotFound
 from corpus.models import Collection
 from qa.api.openai.base_view import OpenAIView
-from qa.api.openai.fields import always
+from qa.api.openai.fields import Constant, UnixTimeField
 
 PREFIX = "pkb/"
 
 
 class ModelShown(serializers.Serializer[Any]):
-    id = serializers.CharField(help_text="`pkb/<collection>`")
-    object = always("model")
-    created = serializers.IntegerField()
-    owned_by = serializers.CharField()
+    id = serializers.SerializerMethodField(help_text="`pkb/<collection>`")
+    object = Constant("model")
+    created = UnixTimeField(source="created_at")
+    owned_by = Constant("pkb")
+
+    def get_id(self, collection: Collection) -> str:
+        return f"{PREFIX}{collection.qualified_name}"
 
 
 class ModelList(serializers.Serializer[Any]):
-    object = always("list")
+    object = Constant("list")
     data = ModelShown(many=True)  # type: ignore[assignment]
 
 
@@ -42,15 +45,6 @@ def find_collection(model: str) -> Collection:
         raise ModelNotFound(message) from exc
 
 
-def _model_body(collection: Collection) -> dict[str, Any]:
-    return {
-        "id": f"{PREFIX}{collection.qualified_name}",
-        "object": "model",
-        "created": int(collection.created_at.timestamp()),
-        "owned_by": "pkb",
-    }
-
-
 @endpoint(GET=Endpoint("list_models", tag="OpenAI", summary="List collections as models"))
 class ModelsView(OpenAIView):
     """List the collections as models that answer from them."""
@@ -58,7 +52,7 @@ class ModelsView(OpenAIView):
     @extend_schema(responses={200: ModelList})
     def get(self, request: Request) -> Response:
         collections = Collection.objects.select_related("owner").order_by("name")
-        return Response({"object": "list", "data": [_model_body(each) for each in collections]})
+        return Response(ModelList({"data": collections}).data)
 
 
 @endpoint(GET=Endpoint("get_model", tag="OpenAI", summary="Get a collection as a model"))
@@ -69,4 +63,4 @@ class ModelView(OpenAIView):
 
     @extend_schema(responses={200: ModelShown})
     def get(self, request: Request, model: str) -> Response:
-        return Response(_model_body(find_collection(model)))
+        return Response(ModelShown(find_collection(model)).data)

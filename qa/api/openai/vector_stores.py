@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import Any, ClassVar
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, F, Q, Sum, Value
 from django.db.models.functions import Coalesce
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
@@ -30,7 +30,7 @@ from corpus.filters import Filter
 from corpus.models import Collection, Document
 from corpus.models.collection import CollectionQuerySet
 from qa.api.openai.base_view import OpenAIView
-from qa.api.openai.fields import always
+from qa.api.openai.fields import Constant, UnixTimeField
 from qa.api.openai.served_models import PREFIX
 from qa.context import build_context
 from qa.search_passages import search_passages
@@ -75,7 +75,7 @@ class StoreSearchInput(serializers.Serializer[Any]):
 
 
 class FoundContent(serializers.Serializer[Any]):
-    type = always("text")
+    type = Constant("text")
     text = serializers.CharField()
 
 
@@ -107,7 +107,7 @@ class StoreResult(serializers.Serializer[Any]):
 class StoreResults(serializers.Serializer[Any]):
     """Passages in reranked order, which `score` does not show."""
 
-    object = always("vector_store.search_results.page")
+    object = Constant("vector_store.search_results.page")
     search_query = serializers.ListField(child=serializers.CharField())
     data = StoreResult(many=True)  # type: ignore[assignment]
     has_more = serializers.BooleanField()
@@ -115,26 +115,32 @@ class StoreResults(serializers.Serializer[Any]):
 
 
 class FileCounts(serializers.Serializer[Any]):
-    completed = serializers.IntegerField()
-    failed = serializers.IntegerField()
-    in_progress = serializers.IntegerField()
-    cancelled = serializers.IntegerField()
-    total = serializers.IntegerField()
+    completed = serializers.IntegerField(source="completed_count")
+    failed = serializers.IntegerField(source="failed_count")
+    in_progress = serializers.IntegerField(source="pending_count")
+    cancelled = serializers.IntegerField(source="cancelled_count")
+    total = serializers.IntegerField(source="total_count")
 
 
 class StoreShown(serializers.Serializer[Any]):
-    id = serializers.CharField(help_text="the collection's name")
-    object = always("vector_store")
-    created_at = serializers.IntegerField()
-    name = serializers.CharField()
-    status = always("completed")
-    usage_bytes = serializers.IntegerField(help_text="total size of the original files and texts")
-    file_counts = FileCounts()
-    metadata = serializers.DictField(child=serializers.CharField())
+    id = serializers.CharField(source="qualified_name", help_text="the collection's name")
+    object = Constant("vector_store")
+    created_at = UnixTimeField()
+    name = serializers.CharField(source="qualified_name")
+    status = Constant("completed")
+    usage_bytes = serializers.IntegerField(
+        source="size_bytes", help_text="total size of the original files and texts"
+    )
+    file_counts = FileCounts(source="*")
+    metadata = serializers.SerializerMethodField()
+
+    @extend_schema_field(serializers.DictField(child=serializers.CharField()))
+    def get_metadata(self, store: Collection) -> dict[str, str]:
+        return {"embedding_model": store.embedding_model}
 
 
 class StoreList(serializers.Serializer[Any]):
-    object = always("list")
+    object = Constant("list")
     data = StoreShown(many=True)  # type: ignore[assignment]
     first_id = serializers.CharField(allow_null=True)
     last_id = serializers.CharField(allow_null=True)
@@ -153,30 +159,12 @@ def _counted_stores() -> CollectionQuerySet:
             total_count=Count("documents"),
             completed_count=Count("documents", filter=_IS_STORED),
             failed_count=Count("documents", filter=_HAS_FAILED),
+            pending_count=F("total_count") - F("completed_count") - F("failed_count"),
+            cancelled_count=Value(0),
             size_bytes=Coalesce(Sum("documents__size_bytes"), 0),
         )
         .order_by("name")
     )
-
-
-def _store_body(store: Any) -> dict[str, Any]:
-    pending = store.total_count - store.completed_count - store.failed_count
-    return {
-        "id": store.qualified_name,
-        "object": "vector_store",
-        "created_at": int(store.created_at.timestamp()),
-        "name": store.qualified_name,
-        "status": "completed",
-        "usage_bytes": store.size_bytes,
-        "file_counts": {
-            "completed": store.completed_count,
-            "failed": store.failed_count,
-            "in_progress": pending,
-            "cancelled": 0,
-            "total": store.total_count,
-        },
-        "metadata": {"embedding_model": store.embedding_model},
-    }
 
 
 def search_store(
@@ -222,10 +210,10 @@ class StoresView(OpenAIView):
 
     @extend_schema(responses={200: StoreList})
     def get(self, request: Request) -> Response:
-        stores = [_store_body(store) for store in _counted_stores()]
-        ids = [store["id"] for store in stores] or [None]
-        body = {"object": "list", "data": stores, "first_id": ids[0], "last_id": ids[-1]}
-        return Response({**body, "has_more": False})
+        stores = list(_counted_stores())
+        ids = [each.qualified_name for each in stores] or (None,)
+        body = {"data": stores, "first_id": ids[0], "last_id": ids[-1], "has_more": False}
+        return Response(StoreList(body).data)
 
 
 @endpoint(
@@ -239,7 +227,7 @@ class StoreView(OpenAIView):
     @extend_schema(responses={200: StoreShown})
     def get(self, request: Request, store_id: str) -> Response:
         store = _counted_stores().get_named(store_id.removeprefix(PREFIX))
-        return Response(_store_body(store))
+        return Response(StoreShown(store).data)
 
 
 @endpoint(
@@ -269,9 +257,5 @@ class StoreSearchView(OpenAIView):
             threshold=ranking.get("score_threshold", 0.0),
             rerank=ranking.get("ranker") != "none",
         )
-        body: dict[str, Any] = {
-            "object": "vector_store.search_results.page",
-            "search_query": fields["query"],
-            "data": StoreResult(passages, many=True).data,
-        }
-        return Response({**body, "has_more": False, "next_page": None})
+        body = {"search_query": fields["query"], "data": passages}
+        return Response(StoreResults({**body, "has_more": False, "next_page": None}).data)
