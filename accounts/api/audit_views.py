@@ -8,7 +8,7 @@ from rest_framework import generics, serializers
 
 from accounts.models import MAX_ACTION_CHARS, Event
 from corpus.access.principal import Scope
-from corpus.api.fields import StrictCharField, ZonedDateTimeField
+from corpus.api.fields import StrictCharField, ZonedDateTimeField, read_input
 from corpus.api.pagination import NewestFirstPagination
 from corpus.endpoints import Endpoint, endpoint
 
@@ -43,9 +43,7 @@ class AuditView(generics.ListAPIView[Event]):
     pagination_class = NewestFirstPagination
 
     def get_queryset(self) -> QuerySet[Event]:
-        choice = EventFilter(data=self.request.query_params)
-        choice.is_valid(raise_exception=True)
-        return find_events(**choice.validated_data)
+        return find_events(**read_input(EventFilter, self.request.query_params))
 
 
 def find_events(**filters: Any) -> QuerySet[Event]:

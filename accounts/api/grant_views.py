@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.grants import get_owned_collection, grant_role, list_grants, revoke_grant, set_public
-from corpus.api.fields import StrictBooleanField, StrictCharField
+from corpus.api.fields import StrictBooleanField, StrictCharField, read_input
 from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors, GrantNotFound, NotAllowed
 from corpus.models import Collection, Grant
@@ -73,16 +73,13 @@ class AccessView(APIView):
 
     @extend_schema(request=GrantInput, responses={201: GrantResponse})
     def post(self, request: Request, name: str) -> Response:
-        form = GrantInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        grant = grant_role(get_owned_collection(name), **form.validated_data)
+        fields = read_input(GrantInput, request.data)
+        grant = grant_role(get_owned_collection(name), **fields)
         return Response(GrantResponse(grant).data, status=201)
 
     @extend_schema(request=AccessInput, responses={200: AccessResponse})
     def patch(self, request: Request, name: str) -> Response:
-        form = AccessInput(data=request.data)
-        form.is_valid(raise_exception=True)
-        set_public(get_owned_collection(name), **form.validated_data)
+        set_public(get_owned_collection(name), **read_input(AccessInput, request.data))
         return Response(_render_access(get_owned_collection(name)))
 
 

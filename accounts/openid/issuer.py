@@ -4,7 +4,6 @@ import json
 import re
 import ssl
 import weakref
-from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
 from threading import Lock
@@ -147,22 +146,19 @@ class Issuer:
             try:
                 if monotonic() > self._metadata_expires:
                     metadata = self._request("GET", f"{self._address}{_DISCOVERY}")
-                    self._check_metadata(metadata)
+                    if str(metadata.get("issuer", "")).rstrip("/") != self._address:
+                        raise IssuerUnavailable(
+                            "The provider's issuer differs from PKB_OIDC_ISSUER."
+                        )
+                    schemes = (f"{self._address.partition('://')[0]}://", "https://")
+                    if not all(str(metadata.get(n, "")).startswith(schemes) for n in _ENDPOINTS):
+                        raise IssuerUnavailable(
+                            "The provider's metadata lacks endpoints for logins, tokens or keys."
+                        )
                     self._metadata, self._metadata_expires = metadata, monotonic() + METADATA_S
             finally:
                 self._fetch_lock.release()
         return self._metadata
-
-    def _check_metadata(self, metadata: Mapping[str, Any]) -> None:
-        if str(metadata.get("issuer", "")).rstrip("/") != self._address:
-            raise IssuerUnavailable("The provider's issuer differs from PKB_OIDC_ISSUER.")
-        scheme = f"{self._address.partition('://')[0]}://"
-        if not all(
-            str(metadata.get(name, "")).startswith((scheme, "https://")) for name in _ENDPOINTS
-        ):
-            raise IssuerUnavailable(
-                "The provider's metadata lacks endpoints for logins, tokens or keys."
-            )
 
     def _find_keys(self) -> jwt.PyJWKSet:
         # Another thread may reset them meanwhile.
