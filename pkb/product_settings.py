@@ -19,6 +19,12 @@ from pkb.model_catalogue import (
 )
 from pkb.own_backends import read_own_backends
 
+# Their Django settings have the prefix.
+_UNPREFIXED = (
+    "CHUNK_SIZE", "CHUNK_OVERLAP", "CHUNK_OVERLAP_SENTENCES", "MIN_INPUT_CHARS", "MAX_INPUT_CHARS",
+    "MAX_FILE_CHARS", "MAX_FILE_BYTES", "MAX_BODY_BYTES", "RETRIEVAL_K", "FUSION_ALPHA",
+    "RERANKER_MODEL", "EMBEDDING_DIM", "OTEL_SERVICE_NAME", "OTEL_EXPORTER",
+)  # fmt: skip
 # Read once, when the process starts: a trial cannot change them.
 _FIXED = frozenset({*ServerEnv.model_fields, "PKB_HNSW_EF_SEARCH"})
 
@@ -26,26 +32,15 @@ _FIXED = frozenset({*ServerEnv.model_fields, "PKB_HNSW_EF_SEARCH"})
 def product_settings(env: Env, data_dir: Path) -> dict[str, Any]:
     """Return the settings of pkb by their Django names.
 
-    Each field of ``env`` that begins with ``PKB_`` is a setting of the same name, unless it has
-    another form below.
+    Each field of ``env`` that begins with ``PKB_`` is a setting of the same name, and each of
+    ``_UNPREFIXED`` one with the prefix, unless it has another form below.
     """
     model_dir = env.PKB_MODEL_DIR or data_dir / "models"
     programs_dir = data_dir / "programs"
     own = read_own_backends(env.PKB_BACKENDS)
     return {
         **{name: value for name, value in env if name.startswith("PKB_")},
-        "PKB_CHUNK_SIZE": env.CHUNK_SIZE,
-        "PKB_CHUNK_OVERLAP": env.CHUNK_OVERLAP,
-        "PKB_CHUNK_OVERLAP_SENTENCES": env.CHUNK_OVERLAP_SENTENCES,
-        "PKB_MIN_INPUT_CHARS": env.MIN_INPUT_CHARS,
-        "PKB_MAX_INPUT_CHARS": env.MAX_INPUT_CHARS,
-        "PKB_MAX_FILE_CHARS": env.MAX_FILE_CHARS,
-        "PKB_MAX_FILE_BYTES": env.MAX_FILE_BYTES,
-        "PKB_MAX_BODY_BYTES": env.MAX_BODY_BYTES,
-        "PKB_RETRIEVAL_K": env.RETRIEVAL_K,
-        "PKB_FUSION_ALPHA": env.FUSION_ALPHA,
-        "PKB_RERANKER_MODEL": env.RERANKER_MODEL,
-        "PKB_EMBEDDING_DIM": env.EMBEDDING_DIM,
+        **{f"PKB_{name}": getattr(env, name) for name in _UNPREFIXED},
         "PKB_EMBEDDERS": embedders(env, cache_dir=model_dir) | own.specs("embedders"),
         "PKB_EMBEDDING_MODEL": env.embedding_model_name,
         "PKB_EMBEDDING_MODELS": split_names(env.PKB_EMBEDDING_MODELS),
@@ -76,8 +71,6 @@ def product_settings(env: Env, data_dir: Path) -> dict[str, Any]:
         "PKB_SOURCES": env.sources,
         "PKB_MANAGE": BASE_DIR / "manage.py",
         "PKB_BACKUP_DIR": env.PKB_BACKUP_DIR and env.PKB_BACKUP_DIR.resolve(),
-        "PKB_OTEL_SERVICE_NAME": env.OTEL_SERVICE_NAME,
-        "PKB_OTEL_EXPORTER": env.OTEL_EXPORTER,
         "PKB_OTEL_ENDPOINT": env.OTEL_EXPORTER_OTLP_ENDPOINT.rstrip("/"),
         "PKB_OTEL_ENVIRONMENT": env.APP_ENV,
         "PKB_HOST": env.APP_HOST,
