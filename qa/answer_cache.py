@@ -15,8 +15,7 @@ from corpus.access.principal import SYSTEM, acting_as, current_principal
 from corpus.models import Collection, CollectionChange, Version
 from qa.configuration_hash import configuration_sha256
 from qa.context import QAContext
-from qa.graph_state import QAInput
-from qa.types import Answer, AnsweredQuestion
+from qa.types import Answer, AnsweredQuestion, QAInput
 
 # The smallest PKB_RETENTION_DAYS, so that no answer outlives its retention in the cache. Older
 # entries are dropped at the next question.

@@ -30,7 +30,6 @@ from qa.answer_cache import find_slot
 from qa.concurrency import Listener, answering_slot
 from qa.configuration_hash import configuration_sha256
 from qa.context import EXTRACTIVE, QAContext
-from qa.graph_state import QAInput
 from qa.grounding.citations import CitationVerifier
 from qa.grounding.subjects import read_names
 from qa.intent import (
@@ -55,6 +54,7 @@ from qa.types import (
     Draft,
     Exchange,
     Passage,
+    QAInput,
     Query,
 )
 

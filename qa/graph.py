@@ -17,7 +17,7 @@ caller's database connection. Do not fan out, and stream "updates" only.
 
 from dataclasses import replace
 from functools import cache, partial
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, NotRequired, cast
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -28,7 +28,6 @@ from corpus.telemetry import Step, span
 from qa.concurrency import Listener
 from qa.context import EXTRACTIVE, QAContext
 from qa.counts import COUNT, answer_count
-from qa.graph_state import AnsweredPart, QAInput, QAState
 from qa.grounding.citations import cite as cite_quote
 from qa.grounding.outline import summarize_outline
 from qa.grounding.parts import join_answers
@@ -43,7 +42,7 @@ from qa.intent import (
     is_greeting,
     parse_count_query,
 )
-from qa.language_model import draft_and_verify, rewrite_question
+from qa.language_model import VerifiedDraft, draft_and_verify, rewrite_question
 from qa.readers import headings_of, read_passages
 from qa.search.document_search import (
     choose_mentions,
@@ -62,7 +61,30 @@ from qa.table_answers import (
     mark_named_cells,
     write_answer,
 )
-from qa.types import Answer, Draft, Query
+from qa.types import Answer, Draft, Passage, QAInput, Query
+
+
+class AnsweredPart(NamedTuple):
+    """A part of a question with its answer."""
+
+    query: Query
+    passages: tuple[Passage, ...]
+    answer: Answer
+
+
+class QAState(QAInput):
+    """The state of the graph; the nodes that write each key are named beside it."""
+
+    intent: Intent  # parse
+    query: Query  # parse, next_part
+    candidates: list[Passage]  # retrieve, where something is asked
+    passages: list[Passage]  # rerank, then read
+    calculation: NotRequired[Calculation | None]  # rerank
+    draft: NotRequired[Draft]  # answer
+    verified_draft: NotRequired[VerifiedDraft]  # answer
+    answered_parts: NotRequired[tuple[AnsweredPart, ...]]  # next_part
+    answer: NotRequired[Answer]  # cite, list_documents, count, summarize, abstain, join
+
 
 Update = dict[str, Any]
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +64,19 @@ class Exchange:
     answer: str
     versions: tuple[str, ...] = ()
     short: "Quote | None" = None
+
+
+class QAInput(TypedDict):
+    """What the graph is started with."""
+
+    question: str
+    history: tuple[Exchange, ...]  # oldest first
+    collection: str  # a name, or "*"
+    tags: tuple[str, ...]
+    k: int
+    versions: NotRequired[tuple[str, ...]]  # SHA-256 of the documents quoted last, searched alone
+    recast: NotRequired[str]  # the last question, asked of a follow-up's new subject
+    document: NotRequired[str]  # SHA-256 of the only document asked
 
 
 @dataclass(frozen=True, slots=True)
