@@ -118,7 +118,7 @@ def _ask_again(standing: StandingQuestion, version: list[UUID]) -> None:
         )  # fmt: skip
         new, old = Answer.objects.get(pk=answered.id), standing.answer
         values["answer"] = new
-        if old is None or _quotes_of(old) == _quotes_of(new):
+        if old is None or quotes_of(old) == quotes_of(new):
             unused = old
         else:
             unused = standing.previous
@@ -139,7 +139,7 @@ def _digest(passage: Passage) -> str:
     return sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _quotes_of(answer: Answer) -> tuple[str, bool, list[str]]:
+def quotes_of(answer: Answer) -> tuple[str, bool, list[str]]:
     """Return what makes an answer another one: kind, disagreement and quotes."""
     quotes = sorted(" ".join(each.quote.split()) for each in answer.citations.all())
     return answer.kind, bool(answer.disagreement), quotes
