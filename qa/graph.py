@@ -32,6 +32,7 @@ from qa.grounding.citations import cite as cite_quote
 from qa.grounding.outline import summarize_outline
 from qa.grounding.parts import join_answers
 from qa.grounding.subjects import find_other_subjects
+from qa.grounding.support.words import speaks_of
 from qa.intent import (
     Intent,
     IntentKind,
@@ -51,7 +52,6 @@ from qa.search.document_search import (
     point_to,
     read_openings,
     read_sections,
-    speaks_of,
 )
 from qa.search.hybrid import VersionPinnedRetriever
 from qa.table_answers import (

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from corpus.sentences import separator_after
 from qa.grounding.disagreement import newest_first
+from qa.grounding.support.words import speaks_of
 from qa.types import CLOSEST_COUNT, Answer, Citation, ClosePassage, Passage
 
 # Between the answers to two parts.
@@ -78,7 +79,12 @@ def join_answers(question: str, answers: Sequence[Answer]) -> Answer:
         short=answered[0].short if len(answered) == 1 else None,
         closest=tuple(closest),
         disagreement=newest_first(disagreement.values()),
-        unanswered=tuple(answer.question for answer in answers if answer.abstained),
+        # One part may stand in the quote of another.
+        unanswered=tuple(
+            part.question
+            for part in answers
+            if part.abstained and not speaks_of(joined.text, part.question)
+        ),
         not_about=tuple(dict.fromkeys(name for each in answered for name in each.not_about)),
     )
 

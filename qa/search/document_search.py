@@ -10,7 +10,7 @@ from corpus.models import Chunk, Collection, Document
 from corpus.postgres.snapshot import one_snapshot
 from corpus.sentences import sentence_spans
 from qa.grounding.outline import Section
-from qa.grounding.support.words import read_words
+from qa.grounding.support.words import speaks_of
 from qa.intent import distinctive_words
 from qa.search.hybrid import passage_of
 from qa.types import ClosePassage, Passage, Query
@@ -102,12 +102,6 @@ def _sections_at(places: Iterable[tuple[Document, int, int]]) -> list[Section]:
             offset = chunk.start_char
             sections.append(Section(passage, start - offset, text_start - offset))
     return sections
-
-
-def speaks_of(text: str, topic: str) -> bool:
-    """Return whether a text has all distinctive words of a topic, in any inflection."""
-    wanted = {word.stem for word in read_words(topic) if word.is_content}
-    return bool(wanted) and wanted <= {word.stem for word in read_words(text)}
 
 
 def mentions(passage: Passage, topic: str) -> bool:

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from qa.search.document_search import choose_mentions, mentions, point_to, speaks_of
+from qa.grounding.support.words import speaks_of
+from qa.search.document_search import choose_mentions, mentions, point_to
 from qa.types import ClosePassage, Passage
 from tests.support import passages
 

@@ -100,6 +100,12 @@ def test_a_part_without_an_answer_is_named() -> None:
     assert joined.closest == ()
 
 
+def test_a_part_within_the_quote_of_another_is_answered() -> None:
+    # A comparison names its sides.
+    sides = [replace(UNSURE_ANSWER, question=name) for name in ("the Lighthouse", "a lamp")]
+    assert join_answers("Compare them", [*sides, SHORT_ANSWER]).unanswered == ("a lamp",)
+
+
 def test_beside_an_answer_what_no_part_of_it_cites_is_shown() -> None:
     cited, other = UNSURE_ANSWER.closest
     other = replace(other, passage=replace(other.passage, chunk_id="other"))

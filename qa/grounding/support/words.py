@@ -119,6 +119,12 @@ def read_words(sentence: str) -> tuple[Word, ...]:
     return tuple(words)
 
 
+def speaks_of(text: str, topic: str) -> bool:
+    """Return whether a text has all distinctive words of a topic, in any inflection."""
+    wanted = {word.stem for word in read_words(topic) if word.is_content}
+    return bool(wanted) and wanted <= {word.stem for word in read_words(text)}
+
+
 def _parts(token: re.Match[str]) -> Iterable[str]:
     text = token[0].lower()
     if token.lastgroup == "number":
