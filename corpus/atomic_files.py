@@ -45,7 +45,6 @@ def write_once(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def sync_to_disk(path: Path) -> None:
-    """Flush a file or folder to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

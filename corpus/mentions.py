@@ -175,7 +175,12 @@ def count_mentions(
         asked = asked.matching_filter(filters)
     pattern = compile_phrase(_to_lower(phrase))
     stored = asked.stored()
-    counts = _count_each(pattern, _containing(phrase, stored))
+    texts = _containing(phrase, stored).order_by().values_list("pk", "content__text")
+    found = {
+        key: len(find_mentions(pattern, text))
+        for key, text in texts.iterator(chunk_size=TEXTS_AT_ONCE)
+    }
+    counts = {key: count for key, count in found.items() if count}
     documents = _read_documents(counts, with_tags=group_by == "tag")
     groups: dict[str, GroupCount] = {}
     for document in documents:
@@ -216,16 +221,6 @@ def _containing(phrase: str, documents: Any) -> Any:
     lowered = Lower(Collate("content__text", "C"), output_field=TextField())
     part = Value(max(parts, key=len).lower())
     return documents.annotate(found_at=StrIndex(lowered, part)).filter(found_at__gt=0)
-
-
-def _count_each(pattern: re.Pattern[str], documents: Any) -> dict[UUID, int]:
-    """Return the number of mentions in each document that has any."""
-    rows = documents.order_by().values_list("pk", "content__text")
-    counts = {
-        key: len(find_mentions(pattern, text))
-        for key, text in rows.iterator(chunk_size=TEXTS_AT_ONCE)
-    }
-    return {key: count for key, count in counts.items() if count}
 
 
 def _read_documents(keys: Iterable[UUID], *, with_tags: bool) -> list[Document]:

@@ -92,7 +92,14 @@ class ModelApi:
         try:
             with self._client.stream("POST", f"{self._base_url}/{path}", json=body) as response:
                 if response.status_code != HTTPStatus.OK:
-                    raise self._failure(response)
+                    # Gateways quote the key in the bodies of errors: only the status is shown.
+                    message = f"{self._name} answered {response.status_code}."
+                    if response.status_code not in _PASSING:
+                        raise BackendError(message)
+                    # The header's other form, a date, is left to our own pauses.
+                    wait_s = response.headers.get("Retry-After", "")
+                    is_seconds = wait_s.isascii() and wait_s.isdigit()
+                    raise PassingFailure(message, wait_s=float(wait_s) if is_seconds else None)
                 for part in response.iter_bytes():
                     raw += part
                     if len(raw) > MAX_REPLY_BYTES:
@@ -110,16 +117,6 @@ class ModelApi:
         if not isinstance(reply, dict | list):
             raise BackendError(f"{self._name} answered with no JSON object.")
         return reply
-
-    def _failure(self, response: httpx2.Response) -> BackendError:
-        # Gateways quote the key in the bodies of errors: only the status is shown.
-        message = f"{self._name} answered {response.status_code}."
-        if response.status_code not in _PASSING:
-            return BackendError(message)
-        # The header's other form, a date, is left to our own pauses.
-        wait_s = response.headers.get("Retry-After", "")
-        is_seconds = wait_s.isascii() and wait_s.isdigit()
-        return PassingFailure(message, wait_s=float(wait_s) if is_seconds else None)
 
 
 def _wait_before_retry(error: Exception) -> bool | float:

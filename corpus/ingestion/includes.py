@@ -108,23 +108,20 @@ class _Reader:
         if is_hidden or _LITERAL & include.options.keys() or not self._left_count:
             return None
         self._left_count -= 1
-        text = self._text(target)
-        if text is None:
-            return None
-        self._left_bytes -= len(text.encode())
-        return self.expand(_part(text, include.options), target, above)
-
-    def _text(self, path: Path) -> str | None:
-        """Return the text of a file without front matter; None if it cannot be read."""
-        if path not in self._texts:
+        if target not in self._texts:
             try:
-                file = read_file(path, root=self._root, max_bytes=max(self._left_bytes, 0))
-                self._texts[path] = split_front_matter(normalize_newlines(decode(file.content)))[1]
+                file = read_file(target, root=self._root, max_bytes=max(self._left_bytes, 0))
+                _, text = split_front_matter(normalize_newlines(decode(file.content)))
             except (PkbError, OSError):
                 return None
-            self.hashes[os.path.relpath(path, self._folder)] = file.file_hash
-        text = self._texts[path]
-        return text if len(text.encode()) <= self._left_bytes else None
+            self._texts[target] = text
+            self.hashes[os.path.relpath(target, self._folder)] = file.file_hash
+        text = self._texts[target]
+        size_bytes = len(text.encode())
+        if size_bytes > self._left_bytes:
+            return None
+        self._left_bytes -= size_bytes
+        return self.expand(_part(text, include.options), target, above)
 
 
 def _part(text: str, options: dict[str, str]) -> str:

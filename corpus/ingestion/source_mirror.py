@@ -214,9 +214,21 @@ class SourceMirror(Mirror):
         Attachments are ingested first: once the entry's document has the version, all is stored.
         An attachment that cannot be ingested is left out, with the reason in the entry's metadata.
         """
-        attachments = [
-            self._attach(each, part, owner=uri) for each, part in content.attached_files.items()
-        ]
+        attachments: list[dict[str, str]] = []
+        for attached_uri, file in content.attached_files.items():
+            attached = replace(file, metadata={**file.metadata, "attached_to": uri})
+            listed = {"filename": file.filename}
+            try:
+                stored = self._store_part(
+                    attached_uri, attached, {"source": self._label, "entry": uri}
+                )
+                listed |= {"source_uri": attached_uri, "document_id": stored.document_id}
+            except (BackendError, CollectionNotFound, NoRoomLeft):
+                raise
+            except PkbError as exc:
+                self._documents_at(attached_uri).delete()
+                listed["error"] = error_reason(exc)
+            attachments.append(listed)
         part = content.part
         if attachments:
             part = replace(part, metadata={**part.metadata, "attachments": attachments})
@@ -237,18 +249,6 @@ class SourceMirror(Mirror):
         of_entry = documents.filter(metadata__contains={MIRROR: {"entry": uri}})
         of_entry.exclude(source_uri__in=[uri, *content.attached_files]).delete()
         return result
-
-    def _attach(self, uri: str, part: EntryFile, *, owner: str) -> dict[str, str]:
-        """Ingest an attachment; return its metadata, with its document or the error."""
-        part = replace(part, metadata={**part.metadata, "attached_to": owner})
-        try:
-            result = self._store_part(uri, part, {"source": self._label, "entry": owner})
-        except (BackendError, CollectionNotFound, NoRoomLeft):
-            raise
-        except PkbError as exc:
-            self._documents_at(uri).delete()
-            return {"filename": part.filename, "error": error_reason(exc)}
-        return {"filename": part.filename, "source_uri": uri, "document_id": result.document_id}
 
     def _store_part(self, uri: str, part: EntryFile, source_ref: Mapping[str, str]) -> ItemResult:
         """Ingest the file of an entry, or of an attachment, whose ``source_ref`` has no version."""

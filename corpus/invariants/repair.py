@@ -107,22 +107,15 @@ def repair(violations: Sequence[Violation]) -> Iterator[Repaired]:
     for violation in sorted(repairable, key=lambda each: order.index(each.invariant)):
         job = REPAIRS[violation.invariant].act, subjects[violation]
         if job not in results:
-            results[job] = _try(*job)
+            act, subject = job
+            try:
+                results[job] = ("it is gone" if subject is None else act(subject)), ""
+            except (PkbError, DatabaseError) as exc:
+                results[job] = None, str(exc) or getattr(exc, "title", "")
         yield Repaired(violation, *results[job])
     for violation in violations:
         if violation.invariant not in REPAIRS:
             yield Repaired(violation, None, "It cannot be made from the stored texts.")
-
-
-def _try(act: Callable[[Any], str], subject: Any) -> tuple[str | None, str]:
-    if subject is None:
-        return "it is gone", ""
-    try:
-        return act(subject), ""
-    except PkbError as exc:
-        return None, str(exc) or exc.title
-    except DatabaseError as exc:
-        return None, str(exc)
 
 
 class CannotRepair(PkbError):
@@ -162,7 +155,20 @@ def rechunk_document(document_id: UUID) -> str:
         known = Embedding.objects.of_inputs(
             [chunk.input_sha256 for chunk in chunks], model=locked.collection.embedding_model
         )
-        words = _drop_wrong_chunks(locked)
+        # Storing would otherwise reuse incorrect chunks.
+        collection = locked.collection
+        wrong = [
+            chunk
+            for chunk in locked.chunks.defer("lexemes")
+            if chunk.chunk_sha256 != sha256(chunk.text.encode()).hexdigest()
+            or chunk.ngrams != character_ngrams(f"{chunk.context} {chunk.text}")
+            or (chunk.language, chunk.collection_id) != (collection.language, collection.pk)
+        ]
+        words = {
+            key: read_words(chunk.pk for chunk in wrong if chunk.collection_id == key)
+            for key in {chunk.collection_id for chunk in wrong}
+        }
+        Chunk.objects.filter(pk__in=[chunk.pk for chunk in wrong]).delete()
         DocumentWriter(
             version,
             Attributes.of(locked),
@@ -182,28 +188,6 @@ def _locked(document_id: UUID) -> Document:
     if document is None:
         raise CannotRepair("It was deleted this moment.")
     return document
-
-
-def _drop_wrong_chunks(document: Document) -> dict[int, list[str]]:
-    """Delete incorrect chunks, which storing would otherwise reuse.
-
-    Returns:
-        Their words by collection.
-    """
-    collection = document.collection
-    wrong = [
-        chunk
-        for chunk in document.chunks.defer("lexemes")
-        if chunk.chunk_sha256 != sha256(chunk.text.encode()).hexdigest()
-        or chunk.ngrams != character_ngrams(f"{chunk.context} {chunk.text}")
-        or (chunk.language, chunk.collection_id) != (collection.language, collection.pk)
-    ]
-    words = {
-        key: read_words(chunk.pk for chunk in wrong if chunk.collection_id == key)
-        for key in {chunk.collection_id for chunk in wrong}
-    }
-    Chunk.objects.filter(pk__in=[chunk.pk for chunk in wrong]).delete()
-    return words
 
 
 @transaction.atomic

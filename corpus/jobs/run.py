@@ -138,26 +138,21 @@ def run_items(
                     return
                 continue
             item = claim_item(job.pk, number=number)
-            if item is not None:
-                on_begin(item)
-            if item is None or not _run_item(item):
+            if item is None:
                 return
+            on_begin(item)
+            try:
+                result = kind_of(item.job).run(item)
+            except CollectionNotFound:
+                return
+            except BackendError as exc:
+                # The job pauses, and the item is claimed again.
+                if item.attempts < MAX_ATTEMPTS:
+                    return
+                give_up_item(item, JobItem.Status.FAILED, reason=error_reason(exc))
+            else:
+                end_item(item, result)
             yield item
-
-
-def _run_item(item: JobItem) -> bool:
-    """Run an item; return False if it has not ended and the job must pause."""
-    try:
-        result = kind_of(item.job).run(item)
-    except CollectionNotFound:
-        return False
-    except BackendError as exc:
-        if item.attempts < MAX_ATTEMPTS:
-            return False
-        give_up_item(item, JobItem.Status.FAILED, reason=error_reason(exc))
-    else:
-        end_item(item, result)
-    return True
 
 
 def finish_job(job: Job) -> bool:

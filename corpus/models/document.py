@@ -69,28 +69,22 @@ class Cursor:
         Raises:
             InvalidInput: It is not a cursor of a list in this order.
         """
+        invalid = InvalidInput("Invalid cursor: it does not belong to this list.", field="cursor")
         try:
             value, document_id = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-            return cls(_checked(value, sort), UUID(document_id))
+            if sort == "added":
+                value = datetime.fromisoformat(value)
+                is_valid = value.utcoffset() is not None and is_storable_time(value)
+            elif sort in {"size", "pages"}:
+                is_valid = type(value) is int and 0 <= value < 2**31
+            else:
+                is_valid = type(value) is str and is_storable(value)
+            decoded = cls(value, UUID(document_id))
         except (ValueError, TypeError, AttributeError, RecursionError) as exc:
-            raise InvalidInput(
-                "Invalid cursor: it does not belong to this list.", field="cursor"
-            ) from exc
-
-
-def _checked(value: Any, sort: str) -> str | int | datetime:
-    if sort == "added":
-        moment = datetime.fromisoformat(value)
-        if moment.utcoffset() is None or not is_storable_time(moment):
-            raise ValueError(value)
-        return moment
-    if sort in {"size", "pages"}:
-        if type(value) is not int or not 0 <= value < 2**31:
-            raise ValueError(value)
-        return value
-    if type(value) is not str or not is_storable(value):
-        raise ValueError(value)
-    return value
+            raise invalid from exc
+        if not is_valid:
+            raise invalid
+        return decoded
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """Resolve paths that requests may name."""
 
 import stat
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -42,24 +41,7 @@ def find_allowed(name: str, *, folder: bool) -> AllowedPath:
     if not roots:
         raise PathIngestionOff("PKB_INGEST_ROOTS is empty. An administrator can set it.")
     is_wanted = stat.S_ISDIR if folder else stat.S_ISREG
-    for candidate in _candidates(name, roots):
-        with suppress(OSError, ValueError):
-            if is_wanted(read_mode(candidate.path, root=candidate.root)):
-                return candidate
-    raise PathNotFound(f"There is no such {'folder' if folder else 'file'} in PKB_INGEST_ROOTS.")
-
-
-def find_root(name: str) -> AllowedPath | None:
-    """Return the root with this shown name."""
-    root = root_names().get(name)
-    return AllowedPath(root, root) if root else None
-
-
-def _candidates(name: str, roots: list[Path]) -> Iterator[AllowedPath]:
-    """Yield the paths that ``name`` may mean, in the order of lookup."""
     pure = PurePosixPath(name)
-    if "\0" in name or not name.strip():
-        return
     if pure.is_absolute():
         below = [(root, pure.relative_to(root)) for root in roots if pure.is_relative_to(root)]
     else:
@@ -67,7 +49,16 @@ def _candidates(name: str, roots: list[Path]) -> Iterator[AllowedPath]:
         named_root = root_names().get(pure.parts[0]) if pure.parts else None
         if named_root is not None:
             below.append((named_root, PurePosixPath(*pure.parts[1:])))
-    for root, path in below:
-        # Rejects hidden names and "..".
+    for root, path in below if name.strip() and "\0" not in name else ():
+        # Hidden names and ".." are rejected.
         if not any(part.startswith(".") for part in path.parts):
-            yield AllowedPath(root / path, root)
+            with suppress(OSError, ValueError):
+                if is_wanted(read_mode(root / path, root=root)):
+                    return AllowedPath(root / path, root)
+    raise PathNotFound(f"There is no such {'folder' if folder else 'file'} in PKB_INGEST_ROOTS.")
+
+
+def find_root(name: str) -> AllowedPath | None:
+    """Return the root with this shown name."""
+    root = root_names().get(name)
+    return AllowedPath(root, root) if root else None

@@ -60,7 +60,6 @@ def read_mode(path: Path, *, root: Path) -> int:
 
 
 def is_folder(path: Path, *, root: Path) -> bool:
-    """Return whether the path is a folder."""
     try:
         return stat.S_ISDIR(read_mode(path, root=root))
     except OSError:

@@ -24,7 +24,6 @@ _NAME_IN_FOLDER = r"(?:[^/]+/)?[^/]*\Z"
 
 
 def uploads_folder() -> Path:
-    """Return the folder of uploaded files."""
     return Path(settings.DATA_DIR) / "uploads"
 
 

@@ -22,5 +22,4 @@ KINDS: dict[str, JobKind] = {
 
 
 def kind_of(job: Job) -> JobKind:
-    """Return the kind of a job."""
     return KINDS[job.kind]

@@ -88,7 +88,16 @@ def switch_model(collection: Collection, model: str) -> None:
     for _ in range(ROUNDS):
         for document in collection.documents.lacking_vectors(model).only("id"):
             add_missing_vectors(document, model=model)
-        if _switch_if_complete(collection.pk, model, dimension):
+        with transaction.atomic():
+            # An exclusive lock: no document is stored or completed while the row changes.
+            row = Collection.objects.select_for_update().get(pk=collection.pk)
+            is_switched = row.embedding_model == model
+            if not is_switched and not row.chunks.lacking_vectors(model).exists():
+                row.previous_model, row.previous_dimension = row.embedding_model, row.dimension
+                row.embedding_model, row.dimension = model, dimension
+                row.save(update_fields=_MODEL_FIELDS)
+                is_switched = True
+        if is_switched:
             # Only the vectors of the current, the previous and pending models stay.
             collection.refresh_from_db()
             jobs = Job.objects.unfinished().filter(kind=Job.Kind.REEMBED, collection=collection)
@@ -100,20 +109,6 @@ def switch_model(collection: Collection, model: str) -> None:
             return
     count = collection.chunks.lacking_vectors(model).count()
     raise ModelNotReady(f"{count} chunks of {collection.name!r} have no vector by {model!r} yet.")
-
-
-@transaction.atomic
-def _switch_if_complete(collection_id: int, model: str, dimension: int) -> bool:
-    # An exclusive lock: no document is stored or completed while the row changes.
-    locked = Collection.objects.select_for_update().get(pk=collection_id)
-    if locked.embedding_model == model:
-        return True
-    if locked.chunks.lacking_vectors(model).exists():
-        return False
-    locked.previous_model, locked.previous_dimension = locked.embedding_model, locked.dimension
-    locked.embedding_model, locked.dimension = model, dimension
-    locked.save(update_fields=_MODEL_FIELDS)
-    return True
 
 
 _MODEL_FIELDS = [

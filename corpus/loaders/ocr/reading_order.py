@@ -1,6 +1,5 @@
 """Sort the lines of a scan into reading order. Pure."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from math import atan2, cos, hypot, sin
@@ -74,7 +73,17 @@ def sort_lines(scan: Scan) -> list[Line]:
         if run.right > run.left + run.height / 2 or len(run.line.text) <= _FEW_CHARS
     ]
     usual = median(run.height for run in flat or runs)
-    rows = [row for part in _columns(flat) for row in _rows(part)]
+    rows: list[list[_Run]] = []
+    for part in _columns(flat):
+        # Grouped in rows, from the top, each from the left.
+        grouped: list[list[_Run]] = []
+        for run in sorted(part, key=lambda run: run.y):
+            above = grouped[-1][-1] if grouped else None
+            if above and run.y - above.y < min(run.height, above.height) * _SAME_ROW:
+                grouped[-1].append(run)
+            else:
+                grouped.append([run])
+        rows += [sorted(row, key=lambda run: run.left) for row in grouped]
     # Vertical text at the edge of a page is read last.
     rows += [[run] for run in runs if run not in flat]
     scale = BODY_SIZE / usual
@@ -128,15 +137,3 @@ def _columns(runs: list[_Run]) -> list[list[_Run]]:
         parts += [[below]] if below else []
         above = until
     return parts
-
-
-def _rows(runs: Iterable[_Run]) -> list[list[_Run]]:
-    """Return runs grouped in rows, from the top, each from the left."""
-    rows: list[list[_Run]] = []
-    for run in sorted(runs, key=lambda run: run.y):
-        above = rows[-1][-1] if rows else None
-        if above and run.y - above.y < min(run.height, above.height) * _SAME_ROW:
-            rows[-1].append(run)
-        else:
-            rows.append([run])
-    return [sorted(row, key=lambda run: run.left) for row in rows]
