@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from unfold.admin import TabularInline
 
-from corpus.admin import ReadOnlyAdmin
+from corpus.admin.base_admin import ReadOnlyAdmin
 from qa import models
 from qa.feedback import review_feedback
 from qa.models import Feedback, Message, Session

@@ -1,6 +1,6 @@
 """The admin of the corpus; importing it registers the models."""
 
-from corpus.admin import (
+from corpus.admin import (  # noqa: F401
     chunk_admin,
     collection_admin,
     document_admin,
@@ -8,14 +8,3 @@ from corpus.admin import (
     rule_admin,
     tag_admin,
 )
-from corpus.admin.base_admin import ReadOnlyAdmin
-
-__all__ = [
-    "ReadOnlyAdmin",
-    "chunk_admin",
-    "collection_admin",
-    "document_admin",
-    "job_admin",
-    "rule_admin",
-    "tag_admin",
-]

@@ -132,7 +132,9 @@ class PageSync:
         except NotFetched as exc:
             return self._delete_if_gone(exc)
         except TooLarge as exc:
-            return self._failed(str(exc)) if self._before else _skipped(self._job, TOO_LARGE)
+            return (
+                _failed(str(exc), self._before) if self._before else _skipped(self._job, TOO_LARGE)
+            )
         result = self._ingest(fetched)
         queue_links(self._job, self._site, page)
         return result
@@ -140,9 +142,6 @@ class PageSync:
     @property
     def _is_first(self) -> bool:
         return page_key(self._page.address) == page_key(self._site.address)
-
-    def _failed(self, reason: str) -> ItemResult:
-        return _failed(reason, self._before)
 
     def _redirected(self) -> ItemResult:
         return ItemResult(Outcome.REDIRECTED, str(self._before.pk) if self._before else "")
@@ -152,8 +151,8 @@ class PageSync:
         if not target or not Scope.of(self._site.address).contains(target):
             reason = f"It redirects to {target or 'what is no address'}, which is not of this site"
             if self._is_first:
-                return self._failed(f"{reason}: name that address.")
-            return self._failed(f"{reason}.") if self._before else self._redirected()
+                return _failed(f"{reason}: name that address.", self._before)
+            return _failed(f"{reason}.", self._before) if self._before else self._redirected()
         self._save(moved_to=target if is_permanent else "")
         self._queue(target)
         return self._redirected()
@@ -168,18 +167,20 @@ class PageSync:
         """Delete the document of a page that is gone; keep it after other failures."""
         status = failure.answered
         if self._is_first:
-            return self._failed(str(failure))
+            return _failed(str(failure), self._before)
         if self._before is None:
             is_final = 0 < status < HTTPStatus.INTERNAL_SERVER_ERROR
             if is_final and status != HTTPStatus.TOO_MANY_REQUESTS:
                 return _skipped(self._job, NOT_THERE)
-            return self._failed(str(failure))
+            return _failed(str(failure), self._before)
         if status not in _GONE:
-            return self._failed(str(failure))
+            return _failed(str(failure), self._before)
         # An offline site has no pages: its first page must have been fetched.
         first = self._job.items.filter(path=self._site.address, status=JobItem.Status.DONE)
         if not first.exists():
-            return self._failed(f"{failure} Nor does the first page answer, so that it stays.")
+            return _failed(
+                f"{failure} Nor does the first page answer, so that it stays.", self._before
+            )
         return _remove(self._before)
 
     def _ingest(self, fetched: FetchResult | None) -> ItemResult:
@@ -233,7 +234,9 @@ class PageSync:
     def _handle_duplicate(self, duplicate: ItemResult, fetched: FetchResult | None) -> ItemResult:
         """Move a document whose page now redirects here; else keep both."""
         if self._before is not None:
-            return self._failed(f"{duplicate.reason} What was stored of this address stays.")
+            return _failed(
+                f"{duplicate.reason} What was stored of this address stays.", self._before
+            )
         address, document_id = self._page.address, duplicate.document_id
         origin = self._site.pages.filter(document_id=document_id, moved_to=address).first()
         if origin is None or fetched is None:

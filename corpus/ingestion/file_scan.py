@@ -132,11 +132,9 @@ def _find_members(archive: Path, root: Path, max_bytes: int, quiet_s: float) -> 
         yield FoundFile(archive / member.name, UnreadableFile(refusal) if refusal else None)
 
 
-def find_folders(
-    top: Path, *, root: Path, selection: Selection = DEFAULT_SELECTION
-) -> Iterator[Path]:
+def find_folders(top: Path, *, root: Path) -> Iterator[Path]:
     """Yield the folders that ``find_files`` reads."""
-    for folder, files in _walk(top, root, selection, Counter()):
+    for folder, files in _walk(top, root, DEFAULT_SELECTION, Counter()):
         if not isinstance(files, OSError):
             yield folder
 

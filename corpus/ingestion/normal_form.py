@@ -278,7 +278,13 @@ def join_blocks(blocks: Iterable[Block]) -> tuple[str, Outline]:
         closed += labels[depth:]
         labels = [replace(label, end=end) for label in labels[:depth]]
         labels += [Label(start, end, name) for name in names[depth:]]
-        pages += _page_starts(block, piece, start, pages[-1][1] if pages else None)
+        if block.page is not None and (not pages or block.page != pages[-1][1]):
+            pages.append((start, block.page))
+        for at, page in block.page_starts:
+            gap = len(_normal_form(block.text[:at]))
+            rest = piece[gap:]
+            if rest.strip():
+                pages.append((start + gap + len(rest) - len(rest.lstrip()), page))
         if block.heading_level is not None:
             words = clean_line(block.heading_text or block.text)
             headings.append(Heading(start, end, block.heading_level, words))
@@ -288,25 +294,6 @@ def join_blocks(blocks: Iterable[Block]) -> tuple[str, Outline]:
     spans = sorted(closed + labels, key=lambda label: (label.start, -label.end))
     outline = Outline(tuple(headings), tuple(pages), tuple(spans), tuple(scanned))
     return BLOCK_SEPARATOR.join(texts), outline
-
-
-def _page_starts(
-    block: Block, piece: str, start: int, before: int | None
-) -> Iterator[tuple[int, int]]:
-    """Yield the starts of pages in a normalized block.
-
-    Args:
-        piece: The normalized text of the block.
-        start: Start of the block in the document.
-        before: The page of the text before it.
-    """
-    if block.page is not None and block.page != before:
-        yield start, block.page
-    for at, page in block.page_starts:
-        gap = len(_normal_form(block.text[:at]))
-        rest = piece[gap:]
-        if rest.strip():
-            yield start + gap + len(rest) - len(rest.lstrip()), page
 
 
 def clean_line(text: str) -> str:

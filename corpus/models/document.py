@@ -96,19 +96,6 @@ class DocumentPage:
     next: str = ""
 
 
-def _beyond(cursor: Cursor, sort: str, *, upwards: bool) -> Func:
-    """Return ``(column, id) > (value, id)`` as one condition, which the index answers."""
-    here = Func(SORTS[sort], F("pk"), template="(%(expressions)s)")
-    there = Func(Value(cursor.value), Value(cursor.document_id), template="(%(expressions)s)")
-    return Func(
-        here,
-        there,
-        template="(%(expressions)s)",
-        arg_joiner=" > " if upwards else " < ",
-        output_field=BooleanField(),
-    )
-
-
 class TaggableQuerySet(LockableQuerySet[Row_co]):
     """Rows that carry tags and belong to a document.
 
@@ -263,7 +250,15 @@ class DocumentQuerySet(TaggableQuerySet["Document"]):
         rows = self.annotate(sorted_by=SORTS[sort])
         upwards = descending == backwards
         if cursor:
-            rows = rows.filter(_beyond(Cursor.decode(cursor, sort=sort), sort, upwards=upwards))
+            # ``(column, id) > (value, id)`` as one condition, which the index answers.
+            limit = Cursor.decode(cursor, sort=sort)
+            pair = "(%(expressions)s)"
+            here = Func(SORTS[sort], F("pk"), template=pair)
+            there = Func(Value(limit.value), Value(limit.document_id), template=pair)
+            sign, output = " > " if upwards else " < ", BooleanField()
+            rows = rows.filter(
+                Func(here, there, template=pair, arg_joiner=sign, output_field=output)
+            )
         order = ("sorted_by", "pk") if upwards else ("-sorted_by", "-pk")
         documents: list[Any] = list(rows.order_by(*order)[: size + 1])
         has_more = len(documents) > size

@@ -198,14 +198,6 @@ def test_sync_mirrors_a_folder(folder: Path) -> None:
     assert out == f"2 files: {counts}; 0 chunks encoded\n"
 
 
-def test_json_names_what_was_removed(folder: Path) -> None:
-    run("ingest", folder, "--sync")
-    (folder / "a.md").unlink()
-    lines = [json.loads(line) for line in run("ingest", folder, "--sync", "--json")[0].splitlines()]
-    outcomes = {Path(line["path"]).name: line["outcome"] for line in lines}
-    assert outcomes == {"a.md": "removed", "b.txt": "unchanged"}
-
-
 @pytest.mark.parametrize(
     "arguments",
     [

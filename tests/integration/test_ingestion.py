@@ -37,15 +37,6 @@ def test_chunks_keep_within_what_the_embedder_takes(ingest: Ingest, collection: 
         assert whole <= embedder.max_tokens
 
 
-def test_every_vector_has_the_collections_model_and_dimension(
-    ingest: Ingest, collection: Collection
-) -> None:
-    ingest(LIGHTHOUSE)
-    for embedding in Embedding.objects.all():
-        assert embedding.model == collection.embedding_model
-        assert len(embedding.vector) == embedding.dimension == collection.dimension
-
-
 def test_reingest_keeps_unchanged_chunks(ingest: Ingest) -> None:
     paragraphs = long_text(6).split("\n\n")
     before = ingest("\n\n".join(paragraphs), source_uri="note:1")
@@ -138,9 +129,3 @@ def test_reingest_document_follows_the_collections_settings(
     assert again.tags == ("kept",)
     document = Document.objects.get(pk=stored.document_id)
     assert document.user_created_at == datetime(2024, 2, 29, tzinfo=UTC)
-
-
-def test_tags_are_on_the_document_and_on_all_its_chunks(ingest: Ingest) -> None:
-    ingest(long_text(3), tags=("one", "two"))
-    for chunk in Chunk.objects.all():
-        assert sorted(tag.name for tag in chunk.tags.all()) == ["one", "two"]

@@ -90,13 +90,6 @@ def test_with_other_settings_a_moved_file_is_replaced(folder: Path, collection: 
     assert foretold(folder, collection, tags=("new",))["z.txt"] == "replaced"
 
 
-def test_force_takes_everything_in(folder: Path, collection: Collection) -> None:
-    sync_tree(folder, collection=collection)
-    told = foretold(folder, collection, force=True)
-    assert told == {"a.md": "replaced", "b.txt": "replaced", "c.txt": "replaced",
-                    "empty.txt": "added"}  # fmt: skip
-
-
 def test_what_is_not_wanted_is_left_alone(folder: Path, collection: Collection) -> None:
     sync_tree(folder, collection=collection)
     (folder / "b.txt").write_text(LIGHTHOUSE)
