@@ -24,7 +24,7 @@ from corpus.endpoints import EXAMPLE_QUESTION, Cost, Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors, GridNotFound
 from corpus.models import DEFAULT_COLLECTION, Collection
 from corpus.spreadsheets import write_csv, write_xlsx
-from qa.grids import delete_grid, find_grid, read_rows, save_grid, unfinished_jobs
+from qa.grids import GridRow, delete_grid, find_grid, read_rows, save_grid, unfinished_jobs
 from qa.models import MAX_GRID_DOCUMENTS, MAX_GRID_QUESTIONS, Answer, Grid
 
 MAX_NAME_CHARS = 200
@@ -213,11 +213,14 @@ class GridExportView(APIView):
 
 def export_response(grid: Grid, *, format: str) -> HttpResponse:
     """Return a file of all rows, ``csv`` or ``xlsx``."""
-    quotes = _quote_rows(grid)
+    rows = read_rows(grid, with_citations=True)
     if format == "csv":
-        content: Any = write_csv(quotes)
+        content: Any = write_csv(_quote_table(rows))
     else:
-        content = write_xlsx({"Answers": _answer_rows(grid), "Quotes": quotes})
+        answers = [("document", *grid.questions)]
+        for document, cells in rows:
+            answers.append((document.name, *(cell.short if cell else "" for cell in cells)))
+        content = write_xlsx({"Answers": answers, "Quotes": _quote_table(rows)})
     name = f"{slugify(grid.name)[:60] or 'grid'}.{format}"
     return HttpResponse(
         content,
@@ -226,18 +229,12 @@ def export_response(grid: Grid, *, format: str) -> HttpResponse:
     )
 
 
-def _answer_rows(grid: Grid) -> Iterator[Sequence[Any]]:
-    yield "document", *grid.questions
-    for document, cells in read_rows(grid):
-        yield document.name, *(cell.short if cell else "" for cell in cells)
-
-
-def _quote_rows(grid: Grid) -> Iterator[Sequence[Any]]:
+def _quote_table(rows: Sequence[GridRow]) -> Iterator[Sequence[Any]]:
     yield (
         "document", "question", "answer", "kind", "confidence", "disagrees", "quote", "section",
         "page", "document_id", "answer_id",
     )  # fmt: skip
-    for document, cells in read_rows(grid, with_citations=True):
+    for document, cells in rows:
         for cell in filter(None, cells):
             answer = (
                 document.name, cell.question, cell.short, cell.kind, round(cell.confidence, 3),
