@@ -1,6 +1,6 @@
 """Find the cells of tables that a question names, and calculate with them. Pure.
 
-The operations are a change, a difference, a share, an average and a sum.
+The operations are a change, a difference, a share, an average, a sum, and the extreme of a row.
 
 The rows and columns that a question names are found by their words. If a word of it stays
 unexplained, nothing is calculated: a wrong figure is worse than none.
@@ -19,7 +19,7 @@ from qa.types import Answer, Passage, Quote, Reading
 
 # The answerer of these answers.
 TABLE = "table"
-# At least as many results have to be right; benchmarks/tables.py measures it (233 of 267).
+# At least as many results have to be right; benchmarks/tables.py measures it (239 of 273).
 CONFIDENCE = 0.8
 _SHOWN_DECIMALS = Decimal("0.01")
 # A longer line before a table is a paragraph, not its caption.
@@ -85,6 +85,7 @@ class Calculation:
         formula: With ``{}`` for each operand.
         unit: ``%``, ``percentage points`` or the table's, such as ``million``; may be empty.
         currency: Sign in front of the number, or empty.
+        column: Of an extreme, the name of its column.
     """
 
     number: Decimal
@@ -92,6 +93,7 @@ class Calculation:
     operands: tuple[Operand, ...]
     unit: str
     currency: str = ""
+    column: str = ""
 
 
 _ROW = re.compile(r"^\|.*\|$", re.MULTILINE)
@@ -131,10 +133,17 @@ _OPERATIONS = tuple(
         ("change", r"(?:change|increase|decrease|decline|growth)|grow|rise|fall|drop"),
         ("difference", r"difference|how much (?:more|less|higher|lower|larger|greater)"),
         ("sum", r"(?:sum|total) of|combined|altogether"),
+        ("max", r"highest|largest|greatest|biggest|most"),
+        ("min", r"lowest|smallest|least"),
     )
 )
 _OF_MANY = ("average", "sum")
 _PERCENTAGES = ("share", "percent change")
+_EXTREMES = {"max": max, "min": min}
+# Only columns are compared: a passage has whole rows, but of a long table not all of them.
+_ASKS_COLUMN = re.compile(
+    r"\b(?:which|what) (?:fiscal |financial )?(?:year|quarter|month|period)\b", re.I
+)
 # What is asked in two steps, or is another average than that of cells.
 _STEPS = r"change|increase|decrease|difference|growth|percent\w*"
 _UNSURE = re.compile(
@@ -158,7 +167,8 @@ _COMMON = (
     "within would year years amount value number increase increased decrease decreased "
     "decline difference average mean sum combined altogether growth rate grow rise fall "
     "drop more less higher lower greater larger than share proportion compared calculate "
-    "compute s thousand thousands million millions billion billions usd dollars"
+    "compute s highest largest greatest biggest most lowest smallest least quarter month "
+    "financial thousand thousands million millions billion billions usd dollars"
 )
 # A shorter word has no plural.
 _MIN_PLURAL_CHARS = 4
@@ -167,8 +177,10 @@ _MIN_OPERANDS = 2
 
 def find_calculation(question: str, passages: Sequence[Passage]) -> Calculation | None:
     """Return what a question asks to be calculated from a table; None if anything is in doubt."""
-    operation = next((name for name, form in _OPERATIONS if form.search(question)), "")
-    if not operation or _UNSURE.search(question):
+    operation, *others = [name for name, form in _OPERATIONS if form.search(question)] or [""]
+    if not operation or _UNSURE.search(question) or _EXTREMES.keys() & others:
+        return None
+    if operation in _EXTREMES and not _ASKS_COLUMN.search(question):
         return None
     made = (
         _calculate_in(table, operation, question)
@@ -366,6 +378,8 @@ def _calculate_in(table: Table, operation: str, question: str) -> Calculation | 
     labels, names = [row[0].text if row else "" for row in table.rows], table.names[1:]
     rows = _named(labels, asked)
     columns = _of_years(names, question, operation) or _named(names, asked)
+    if operation in _EXTREMES:
+        columns = [] if columns else list(range(len(names)))
     # Along a row or a column, not both.
     is_along = bool(rows and columns) and min(len(rows), len(columns)) == 1
     if not is_along or any(_CALCULATED.search(labels[at]) for at in rows):
@@ -434,6 +448,8 @@ def _result(
 ) -> Calculation | None:
     numbers = [each.value.number for each in operands]
     currency = next((each.value.currency for each in operands if each.value.currency), "")
+    if operation in _EXTREMES:
+        return _extreme(operation, operands, unit, currency)
     if operation in _OF_MANY:
         between = _BETWEEN.search(question)
         if between and abs(int(between[1]) - int(between[2])) > 1:
@@ -465,6 +481,23 @@ def _result(
     return Calculation(change, "{} \u2212 {}", (first, second), unit, currency)
 
 
+def _extreme(
+    operation: str, operands: Sequence[Operand], unit: str, currency: str
+) -> Calculation | None:
+    """Return the largest or smallest number of a row by years; None if two are, or one is negative.
+
+    Whether a loss is the larger the further it is from zero, no question says.
+    """
+    numbers = [each.value.number for each in operands]
+    number = _EXTREMES[operation](numbers)
+    years = {each.year for each in operands} - {""}
+    if len(years) < len(operands) or numbers.count(number) > 1 or min(numbers) < 0:
+        return None
+    formula = f"{operation}({', '.join(['{}'] * len(numbers))})"
+    column = operands[numbers.index(number)].column
+    return Calculation(number, formula, tuple(operands), unit, currency, column)
+
+
 def write_answer(made: Calculation) -> Answer:
     """Return the result with its formula, and a citation for each cell."""
     number = made.number.quantize(_SHOWN_DECIMALS)
@@ -473,7 +506,7 @@ def write_answer(made: Calculation) -> Answer:
     sign = "\u2212" if number < 0 else ""
     result = f"{sign}{made.currency}{shown}{space}{made.unit}"
     formula = made.formula.format(*(each.cell.text for each in made.operands))
-    text = f"{result} = {formula}\n"
+    text = f"{made.column}: {result} = {formula}\n" if made.column else f"{result} = {formula}\n"
     citations = []
     unique = {(each.cell.passage.chunk_id, each.cell.start): each for each in made.operands}
     for each in unique.values():

@@ -41,6 +41,11 @@ def shown(question: str, text: str = TABLE) -> str:
             "How much did fixed price grow from 2017 to 2018?",
             "$109.30 million = $ 1,146.2 − $ 1,036.9",
         ),
+        ("In which year was other the largest?", "2017: 70.80 million = max(44.1, 56.7, 70.8)"),
+        (
+            "Which fiscal year had the lowest total sales?",
+            "2017: $1,107.70 million = min($1,496.5, $1,202.9, $1,107.7)",
+        ),
         ("What is the average other for 2018 and 2019?", "50.40 million = (56.7 + 44.1) / 2"),
         (
             "What is the average other from 2017 to 2019?",
@@ -96,12 +101,21 @@ def test_each_operand_is_quoted_where_it_stands() -> None:
         "What is the change in change in cash from 2018 to 2019?",
         "What is the change in refunds from 2018 to 2019?",  # an empty cell
         "What is the percentage change in refunds from 2017 to 2018?",  # by nothing
+        "Which contract had the highest sales?",  # rows of other passages may be missing
+        "In which year were refunds the largest?",  # a cell has no number
+        "What is the difference between the largest and the smallest other?",
         "What is the increase between fixed price and other in 2019?",
         "What is the average of margin and other in 2019?",  # two units
     ],
 )
 def test_in_doubt_nothing_is_calculated(question: str) -> None:
     assert shown(question) == ""
+
+
+@pytest.mark.parametrize("row", ["5 | 5 | 4", "(9) | 5 | 4"])
+def test_years_that_tie_or_have_a_loss_have_no_extreme(row: str) -> None:
+    table = TABLE.replace("44.1 | 56.7 | 70.8", row)
+    assert find_calculation("In which year was other the largest?", [passage(table)]) is None
 
 
 def test_lines_of_a_header_and_years_in_it_name_columns() -> None:
