@@ -67,7 +67,7 @@ def describe_backups(backups: Backups | None) -> str:
 SECTIONS = ["corpus", "qa", "evaluation", "auth", "accounts"]
 MODELS = [
     "Document", "Collection", "Tag", "Rule", "Chunk", "Embedding", "Job", "JobItem",
-    "CollectionMap", "Answer", "Feedback", "Session",
+    "Answer", "Feedback", "Session",
 ]  # fmt: skip
 
 

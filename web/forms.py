@@ -336,11 +336,8 @@ class PublishForm(PageForm):
     is_public = forms.BooleanField(required=False)
 
 
-class MapForm(PageForm):
+class ConfidenceForm(PageForm):
     collection = CollectionField()
-
-
-class ConfidenceForm(MapForm):
     max_wrong_percent = forms.IntegerField(min_value=1, max_value=MAX_WRONG_PERCENT, required=False)
     learns_confidence = forms.BooleanField(required=False)
 

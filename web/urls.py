@@ -114,6 +114,5 @@ urlpatterns = [
     path("ui/keys/<int:key_id>/revoke", account_pages.revoke, name="revoke_key"),
     path("ui/quality", quality_pages.quality, name="quality"),
     path("ui/quality/plots/<str:dataset>/<str:name>", quality_pages.plot, name="plot"),
-    path("ui/quality/map", quality_pages.compute_map, name="compute_map"),
     path("ui/quality/confidence", quality_pages.confidence, name="confidence"),
 ]

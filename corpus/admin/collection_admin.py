@@ -8,12 +8,11 @@ from unfold.admin import TabularInline
 
 from corpus.admin.base_admin import (
     Deletion,
-    ReadOnlyAdmin,
     UnaddableAdmin,
     counted_deletion,
     link_list,
 )
-from corpus.models import DEFAULT_COLLECTION, Collection, CollectionMap, Grant
+from corpus.models import DEFAULT_COLLECTION, Collection, Grant
 
 
 class GrantInline(TabularInline):
@@ -54,17 +53,3 @@ class CollectionAdmin(UnaddableAdmin):
     @admin.display(ordering="chunk_count")
     def chunks(self, collection: Any) -> int:
         return int(collection.chunk_count)
-
-
-@admin.register(CollectionMap)
-class CollectionMapAdmin(ReadOnlyAdmin):
-    list_display = ["collection", "model", "share", "computed_at"]
-    list_select_related = ["collection"]
-    exclude = ["points"]
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[CollectionMap]:
-        return CollectionMap.objects.defer("points")
-
-    @admin.display(description="variance share", ordering="variance_share")
-    def share(self, drawn: CollectionMap) -> str:
-        return f"{drawn.variance_share:.2f}"

@@ -23,7 +23,6 @@ class Outcome(StrEnum):
     REDIRECTED = "redirected"
     SKIPPED = "skipped"
     EMBEDDED = "embedded"
-    DRAWN = "drawn"
     CHANGED = "changed"
     MOVED = "moved"
     ANSWERED = "answered"

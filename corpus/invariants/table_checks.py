@@ -66,10 +66,6 @@ TABLES: Mapping[str, str] = {
     "words are counted of a collection that is gone": """
         SELECT DISTINCT t.collection_id, NULL::bigint FROM corpus_termcount t
          WHERE NOT EXISTS (SELECT FROM corpus_collection k WHERE k.id = t.collection_id)""",
-    "a map has a point outside of it": """
-        SELECT m.id, m.collection_id FROM corpus_collectionmap m
-         WHERE NOT m.variance_share BETWEEN 0 AND 1 OR jsonb_path_exists(m.points,
-               '$[*] ? (!(@.x >= 0 && @.x <= 1 && @.y >= 0 && @.y <= 1))')""",
     "the count of documents is wrong": f"""
         SELECT collection_id || ' ' || tag_id, collection_id
           FROM ({DOCUMENT_DIFFERENCES}) differing(collection_id, tag_id, documents, chunks)""",  # noqa: S608

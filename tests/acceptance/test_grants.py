@@ -85,7 +85,7 @@ def test_pages_offer_a_job_only_to_who_may_change_its_collection(ida: Tenant, ot
     grant(ida, "writer", user="otto")
     job = Job.objects.get(collection__owner=ida.user)
     ended = {
-        "kind": Job.Kind.MAP,
+        "kind": Job.Kind.REEMBED,
         "status": Job.Status.FAILED,
         "finished_at": timezone.now(),
         "errors": [],

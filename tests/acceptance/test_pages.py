@@ -9,14 +9,12 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from corpus.catalogue import create_collection, delete_collection, delete_document
-from corpus.jobs.kinds.map_job import draw_map
+from corpus.catalogue import create_collection, delete_collection
 from corpus.jobs.run import run_job_slice
-from corpus.models import Collection, Document, Job
+from corpus.models import Document, Job
 from qa.models import Answer, Feedback
 from tests.support.client import Api, upload
 from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of
-from tests.support.jobs import run_job
 from web.readable_collections import COOKIE
 from web.views.document_pages import PAGE_CHARS
 
@@ -155,30 +153,14 @@ def test_a_folder_outside_the_roots_is_refused(client: Client, settings: Any) ->
     assert Job.objects.count() == 0
 
 
-def test_the_quality_page_shows_what_was_said(
-    client: Client, ingest: Ingest, collection: Collection
-) -> None:
+def test_the_quality_page_shows_what_was_said(client: Client, ingest: Ingest) -> None:
     ingest(LIGHTHOUSE, title="Bavoke")
-    draw_map(collection)
     client.get("/answer", {"q": "Which enzyme unwinds DNA?"})
     answer = Answer.objects.get()
     Feedback.objects.create(answer=answer, rating="down", comment="<i>It should know.</i>")
     page = client.get("/ui/quality").content.decode()
     assert "Which enzyme unwinds DNA?" in page
     assert "&lt;i&gt;It should know." in page
-    assert "<circle" in page
-    delete_document(Document.objects.get().pk)
-    assert "<circle class" not in client.get("/ui/quality").content.decode()
-
-
-def test_a_worker_computes_a_map(client: Client, ingest: Ingest, collection: Collection) -> None:
-    ingest(LIGHTHOUSE)
-    client.post("/ui/quality/map")
-    client.post("/ui/quality/map")
-    job = Job.objects.get(kind=Job.Kind.MAP)
-    run_job(job)
-    assert job.status == Job.Status.SUCCEEDED
-    assert len(collection.map.points) == Document.objects.get().chunk_count
 
 
 def test_a_plot_of_no_evaluation_is_not_served(client: Client) -> None:

@@ -291,15 +291,6 @@ def test_a_refused_text_stays_in_its_box(watched: tuple[Page, object]) -> None:
     expect(page.get_by_label("Text", exact=True)).to_have_value("too short")
 
 
-def test_a_worker_computes_the_map(page: Page) -> None:
-    page.goto("/ui/quality")
-    page.get_by_role("button", name="Compute").click()
-    dots = page.locator("svg.map a")
-    expect(dots.first).to_be_visible()
-    dots.first.focus()
-    expect(page.locator("#map-shown strong")).to_be_visible()
-
-
 def test_documents_that_are_selected_by_keyboard_are_tagged_and_moved(
     page: Page, site: Site
 ) -> None:

@@ -15,7 +15,7 @@ from corpus.errors import NoRoomLeft, TooManyJobs
 from corpus.ingestion.folder_mirror import SyncOptions
 from corpus.ingestion.ingest import move_to_collection, reingest_document
 from corpus.jobs.kinds.edit_job import Act, start_edit
-from corpus.jobs.kinds.map_job import start_map
+from corpus.jobs.kinds.job_kind import start_job
 from corpus.jobs.kinds.source_job import start_source_sync
 from corpus.jobs.kinds.sync_job import start_sync
 from corpus.jobs.run import run_job_slice_for_creator
@@ -164,9 +164,9 @@ def test_another_job_is_refused_until_one_has_ended(
 ) -> None:
     settings.PKB_USER_MAX_JOBS = 2
     settings.DATA_DIR = tmp_path
-    ended = start_map(own)
+    ended = start_job(Job.Kind.REEMBED, own.pk, {})
     cancel_job(ended.pk)
-    start_map(own)
+    start_job(Job.Kind.REEMBED, own.pk, {})
     document = ingest_text_of(own)(LIGHTHOUSE).document_id
     [job] = start_edit([document], Act.TAG, tags=["sea"])  # type: ignore[list-item]
     with pytest.raises(TooManyJobs, match="2 unfinished jobs, of 2"):
@@ -209,7 +209,7 @@ def test_the_use_is_told_by_the_api_and_the_library(
     settings: Any, own: Collection, otto: Tenant
 ) -> None:
     ingest_text_of(own)(LIGHTHOUSE)
-    start_map(own)
+    start_job(Job.Kind.REEMBED, own.pk, {})
     asked = {"collection": "own"}
     assert "your_use" not in call(otto.key, "get", "/documents/stats", **asked).json()
     settings.PKB_USER_MAX_DOCUMENTS, settings.PKB_USER_MAX_JOBS = 10, 5

@@ -1,19 +1,17 @@
-"""What pages are made of: marked terms, overlaid chunks, charts, the map's projection."""
+"""What pages are made of: marked terms, overlaid chunks, charts."""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
-import numpy as np
 import pytest
 
 from corpus.jobs.kinds.edit_job import Act
-from corpus.jobs.kinds.map_job import project
 from corpus.models import Chunk, Document, Job
 from qa.context import EXTRACTIVE
 from tests.support.documents import SHORT_ANSWER, UNSURE_ANSWER, record_of
 from web.answer_presenter import NOTHING_PROVED, STOOD_IN, Turn
 from web.templatetags.pages import about, first_words, job_figures, job_name, place_name, type_name
-from web.views.quality_pages import AXIS, HEIGHT, MARGIN, day_bars, place_dot
+from web.views.quality_pages import AXIS, MARGIN, day_bars
 from web.views.search_pages import find_terms
 
 
@@ -58,27 +56,6 @@ def test_bars_of_days_grow_from_the_axis() -> None:
     assert [bar.up_height for bar in bars] == [0, AXIS - MARGIN, 0]
     assert bars[1].up_top == MARGIN
     assert bars[1].down_height == bars[1].up_height / 2
-
-
-def test_dots_stay_inside_the_map() -> None:
-    assert place_dot(0, 1, hue=9)[1:] == (MARGIN, 1)
-    assert place_dot(0, 0, hue=0).y == HEIGHT - MARGIN
-
-
-def test_the_projection_keeps_the_directions_of_most_variance() -> None:
-    rows = np.array([[0, 0, 0], [4, 0, 0], [0, 1, 0], [4, 1, 0.1]], dtype=np.float32)
-    places, share = project(rows)
-    assert places.min(axis=0).tolist() == [0, 0]
-    assert places.max(axis=0).tolist() == [1, 1]
-    assert abs(places[0, 0] - places[1, 0]) > 0.9
-    assert 0.99 < share < 1
-
-
-@pytest.mark.parametrize("count", [0, 1, 3])
-def test_alike_vectors_lie_in_the_middle(count: int) -> None:
-    places, share = project(np.ones((count, 4), dtype=np.float32))
-    assert places.tolist() == [[0.5, 0.5]] * count
-    assert share == 0
 
 
 def test_items_that_were_refused_are_no_failure_of_a_job() -> None:

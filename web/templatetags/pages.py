@@ -155,7 +155,6 @@ NAMES_SHOWN = 3
 _KINDS = {
     Job.Kind.EMBED: "Embed a document",
     Job.Kind.REEMBED: "Change the embedding model",
-    Job.Kind.MAP: "Update the map",
     Job.Kind.SOURCE: "Sync {source}",
     Job.Kind.GRID: "Fill a grid",
 }

@@ -1,4 +1,4 @@
-"""The page of quality: ratings by day, evaluations, and the map of a collection."""
+"""The page of insights: ratings by day, questions without an answer, evaluations."""
 
 from collections.abc import Sequence
 from datetime import date, timedelta
@@ -13,29 +13,18 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from corpus.errors import NotFound
-from corpus.jobs.kinds.map_job import start_map
-from corpus.models import Chunk, Collection, CollectionMap, Document, Job
+from corpus.models import Collection
 from corpus.models.collection import MAX_WRONG_PERCENT
 from evaluation.reports import latest_results
 from qa import models
 from qa.learned_confidence import change_confidence, read_state
 from qa.models import Feedback
-from web.forms import ConfidenceForm, MapForm
+from web.forms import ConfidenceForm
 from web.readable_collections import choose_collection, readable_collections
 
-# Colours of the stylesheet, and pixels of the drawing.
-HUES = 8
+# Pixels of the chart.
 WIDTH = 640
-HEIGHT = 400
 MARGIN = 12
-
-
-class Dot(NamedTuple):
-    """A place on a map: pixels from its upper left corner; ``hue`` is one of ``HUES``."""
-
-    x: float
-    y: float
-    hue: int
 
 
 class DayBar(NamedTuple):
@@ -54,15 +43,6 @@ class DayBar(NamedTuple):
 # Pixels: likes are above the axis in the middle, dislikes below.
 BARS_HEIGHT = 140
 AXIS = 70
-
-
-def place_dot(x: float, y: float, *, hue: int) -> Dot:
-    """Place coordinates in [0, 1] on the map; y grows upwards."""
-    return Dot(
-        round(MARGIN + x * (WIDTH - 2 * MARGIN), 1),
-        round(HEIGHT - MARGIN - y * (HEIGHT - 2 * MARGIN), 1),
-        hue % HUES,
-    )
 
 
 def day_bars(counts: Sequence[tuple[date, int, int]], *, last: date, days: int) -> list[DayBar]:
@@ -106,61 +86,24 @@ def read_feedback(collection: Collection) -> dict[str, Any]:
     }
 
 
-def read_map(collection: Collection) -> dict[str, Any] | None:
-    """Return the map as it was last computed, without what was deleted since; None for none.
-
-    Its legend has the documents with most dots, by hue; the others share their hues.
-    """
-    row = CollectionMap.objects.filter(collection=collection).first()
-    if row is None:
-        return None
-    places = {point["chunk_id"]: (point["x"], point["y"]) for point in row.points}
-    rows = Chunk.objects.filter(pk__in=places).select_related("document")
-    chunks = list(
-        rows.only(
-            "text_preview", "start_char", "end_char", "heading_path",
-            "document__title", "document__source_uri", "document__media_type",
-        )
-    )  # fmt: skip
-    counts: dict[Document, int] = {}
-    for chunk in chunks:
-        counts[chunk.document] = counts.get(chunk.document, 0) + 1
-    by_size = sorted(counts, key=lambda document: (-counts[document], document.pk))
-    hues = {document.pk: rank for rank, document in enumerate(by_size)}
-    plotted = [
-        (chunk, place_dot(*places[str(chunk.pk)], hue=hues[chunk.document_id])) for chunk in chunks
-    ]
-    # Colours that people tell apart are few; they go to the documents with most dots.
-    legend = list(enumerate(by_size[:HUES]))
-    return {
-        "plotted": plotted,
-        "legend": legend,
-        "variance_share": row.variance_share,
-        "computed_at": row.computed_at,
-    }
-
-
 UNANSWERED_SHOWN = 12
 
 
 @require_safe
 def quality(request: HttpRequest) -> HttpResponse:
-    """Show evaluations, feedback, unanswered questions and the map."""
+    """Show evaluations, feedback and unanswered questions."""
     collections = readable_collections()
     if not collections:
         return render(request, "web/quality.html", {})
     collection = Collection.objects.get_named(
         choose_collection(request, collections, offers_all=False)
     )
-    maps = Job.objects.unfinished().filter(kind=Job.Kind.MAP, collection=collection)
     asked = Q(collection=collection) | Q(collection=None)
     rows = models.Answer.objects.unanswered().filter(asked).by_question()
     context = {
         "fields": {"collection": collection.qualified_name},
         "collections": collections,
         "unanswered": rows[:UNANSWERED_SHOWN],
-        "map": read_map(collection),
-        "is_mapping": maps.exists(),
         "feedback": read_feedback(collection),
         "confidence": read_state(collection),
         "is_owned": Collection.objects.owned().filter(pk=collection.pk).exists(),
@@ -169,7 +112,6 @@ def quality(request: HttpRequest) -> HttpResponse:
         "bars_height": BARS_HEIGHT,
         "axis": AXIS,
         "width": WIDTH,
-        "height": HEIGHT,
     }
     return render(request, "web/quality.html", context)
 
@@ -186,20 +128,9 @@ def plot(request: HttpRequest, dataset: str, name: str) -> HttpResponse:
 
 
 @require_POST
-def compute_map(request: HttpRequest) -> HttpResponse:
-    collection = Collection.objects.get_named(MapForm.read(request.POST)["collection"])
-    start_map(collection)
-    return _back_to(collection.qualified_name)
-
-
-@require_POST
 def confidence(request: HttpRequest) -> HttpResponse:
     """Promise how many answers may be wrong, and let judged answers refit the confidence or not."""
     values = ConfidenceForm.read(request.POST)
     name = values.pop("collection")
     change_confidence(name, **values)
-    return _back_to(name)
-
-
-def _back_to(name: str) -> HttpResponse:
     return redirect(f"{reverse('web:quality')}?collection={name}")

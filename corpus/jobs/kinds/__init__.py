@@ -4,7 +4,6 @@ from corpus.jobs.kinds.crawl_job import CrawlKind
 from corpus.jobs.kinds.edit_job import EditKind
 from corpus.jobs.kinds.embed_job import EmbedKind
 from corpus.jobs.kinds.job_kind import JobKind
-from corpus.jobs.kinds.map_job import MapKind
 from corpus.jobs.kinds.reembed_job import ReembedKind
 from corpus.jobs.kinds.source_job import SourceKind
 from corpus.jobs.kinds.sync_job import SyncKind
@@ -14,7 +13,6 @@ KINDS: dict[str, JobKind] = {
     Job.Kind.SYNC: SyncKind(),
     Job.Kind.EMBED: EmbedKind(),
     Job.Kind.REEMBED: ReembedKind(),
-    Job.Kind.MAP: MapKind(),
     Job.Kind.EDIT: EditKind(),
     Job.Kind.SOURCE: SourceKind(),
     Job.Kind.CRAWL: CrawlKind(),

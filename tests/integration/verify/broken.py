@@ -190,9 +190,6 @@ OF_COLLECTIONS: Cases = {
         "INSERT INTO corpus_termcount (collection_id, lexeme, chunk_count, token_count)"
         " VALUES (99, 'secret', 1, 0)"
     ),
-    "a map has a point outside of it": (
-        "UPDATE corpus_collectionmap SET points = jsonb_set(points, '{0,x}', '1.5')"
-    ),
     "a tag is not spelled as it is looked for": (
         "UPDATE corpus_tag SET name = 'Old ' WHERE name = 'old'"
     ),

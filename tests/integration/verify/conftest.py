@@ -17,7 +17,6 @@ from corpus.models import (
     DEFAULT_COLLECTION,
     Chunk,
     Collection,
-    CollectionMap,
     Document,
     IdempotentRequest,
     Job,
@@ -114,11 +113,6 @@ def _keep_what_is_mirrored(collection: Collection) -> None:
         address="https://a.org/", host="a.org", depth=1, max_pages=9, collection=collection
     )
     SitePage.objects.create(site=site, digest="0" * 64, address="https://a.org/b", depth=0)
-    points = [{"chunk_id": str(Chunk.objects.all()[0].pk), "x": 0.5, "y": 1.0}]
-    CollectionMap.objects.create(
-        collection=collection, model=HASHING_MODEL, points=points, variance_share=0.5,
-        computed_at=timezone.now(),
-    )  # fmt: skip
 
 
 def _keep_answers(collection: Collection) -> None:
