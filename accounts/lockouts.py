@@ -100,7 +100,6 @@ class LoginHandler(AxesHandler):  # type: ignore[misc]
 
 
 def is_locked_out(request: HttpRequest, name: str) -> bool:
-    """Return whether logins for a name from the origin of a request are locked out."""
     origin = _find_origin(request, name)
     own_count, count = _count_failures(name, origin.client)
     return own_count >= MAX_FAILURES or (count >= MAX_NAME_FAILURES and not origin.is_known)

@@ -13,7 +13,6 @@ class EvaluationConfig(AppConfig):
 
 
 def _forget_questions(sender: Any, *, documents: Any, **_: Any) -> None:
-    """Delete questions with their document."""
     from corpus.erasure import blank_admin_log  # noqa: PLC0415
     from evaluation.models import Question  # noqa: PLC0415
 

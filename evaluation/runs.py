@@ -138,7 +138,6 @@ def recall_turns(turns: Sequence[Turn], *, context: QAContext) -> tuple[Exchange
 
 
 def judge_answer(question: GoldQuestion, answered: AnsweredQuestion, *, ids: Ids) -> Observation:
-    """Return the observations of one answer for all metrics."""
     answer = answered.answer
     is_answered = not answer.abstained
     gold = question.answers if question.is_answerable else ()

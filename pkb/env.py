@@ -412,7 +412,6 @@ class Env(ServerEnv):
 
 
 def split_names(value: str) -> list[str]:
-    """Return the names of a comma-separated value."""
     return [name.strip() for name in value.split(",") if name.strip()]
 
 

@@ -62,7 +62,6 @@ def is_lm_loaded() -> bool:
 
 
 def are_models_loaded() -> bool:
-    """Return whether all models that every question needs are loaded."""
     names = {settings.PKB_RERANKER_MODEL, settings.PKB_JUDGE_MODEL}
     return (
         settings.PKB_EMBEDDING_MODEL in embedders.loaded

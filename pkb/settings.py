@@ -128,9 +128,7 @@ PKB_POSTGRES_DIR: Path | None
 DATABASES, PKB_POSTGRES_DIR = read_databases(env, DATA_DIR)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
-USE_TZ = True
 STATIC_URL = "static/"
 WHITENOISE_USE_FINDERS = True
 APPEND_SLASH = False
@@ -145,9 +143,6 @@ CORS_ALLOW_HEADERS = [
 CORS_EXPOSE_HEADERS = ["Location", "Retry-After", "X-Request-Id"]
 CORS_URLS_REGEX = r"^/(?!admin|ui)"
 
-SECURE_CONTENT_TYPE_NOSNIFF = True
-SECURE_REFERRER_POLICY = "same-origin"
-X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'self'"],
@@ -171,8 +166,6 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env.PKB_HTTPS e
 SECURE_HSTS_SECONDS = 365 * 24 * 3_600 if env.PKB_HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = env.PKB_HTTPS
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.PKB_HTTPS
-SESSION_COOKIE_HTTPONLY = True
-SESSION_COOKIE_SAMESITE = "Lax"
 _RULES = "django.contrib.auth.password_validation"
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",

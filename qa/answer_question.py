@@ -446,12 +446,13 @@ def _summary(written: dict[str, Any]) -> dict[str, Any]:
                 }
                 for p in value
             ]
-        elif isinstance(value, Draft):
-            cited = [q.passage.chunk_id for each in value.statements for q in each.quotes]
+        elif isinstance(value, VerifiedDraft):
+            draft = value.draft
+            cited = [q.passage.chunk_id for each in draft.statements for q in each.quotes]
             summary |= {
-                "answerer": value.answerer,
+                "answerer": draft.answerer,
                 "cited": list(dict.fromkeys(cited)),
-                "note": value.note,
+                "note": draft.note,
             }
         elif isinstance(value, Answer):
             summary |= {

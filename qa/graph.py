@@ -65,8 +65,6 @@ from qa.types import Answer, Draft, Passage, QAInput, Query
 
 
 class AnsweredPart(NamedTuple):
-    """A part of a question with its answer."""
-
     query: Query
     passages: tuple[Passage, ...]
     answer: Answer
@@ -80,7 +78,6 @@ class QAState(QAInput):
     candidates: list[Passage]  # retrieve, where something is asked
     passages: list[Passage]  # rerank, then read
     calculation: NotRequired[Calculation | None]  # rerank
-    draft: NotRequired[Draft]  # answer
     verified_draft: NotRequired[VerifiedDraft]  # answer
     answered_parts: NotRequired[tuple[AnsweredPart, ...]]  # next_part
     answer: NotRequired[Answer]  # cite, list_documents, count, summarize, abstain, join
@@ -198,7 +195,7 @@ def answer(state: QAState, runtime: Runtime[QAContext]) -> Update:
     """Draft an answer; a language model's draft is verified while it is being written."""
     with span(Step.ANSWER_DSPY, passages=len(state["passages"])):
         drafted = draft_and_verify(state["query"], state["passages"], runtime.context)
-    return {"draft": drafted.draft, "verified_draft": drafted}
+    return {"verified_draft": drafted}
 
 
 def cite(state: QAState, runtime: Runtime[QAContext]) -> Update:

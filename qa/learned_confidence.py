@@ -199,7 +199,6 @@ def read_state(collection: Collection) -> ConfidenceState:
 
 
 def with_learned(context: QAContext, collection: Collection) -> QAContext:
-    """Return the context that answers with what the collection has learned."""
     _, level, refit = _decide(collection)
     verifier = context.verifier
     if refit is not None:

@@ -169,7 +169,6 @@ def _kind_of(text: str, start: int, end: int) -> Kind:
 
 
 def _find_needs(text: str, segments: Sequence[Segment]) -> Iterator[tuple[Span, ...]]:
-    """Yield the spans that each segment needs, in order."""
     lead: list[Segment] = []
     opened: list[Segment] = []  # the item that a segment is of, behind those it is nested in
     header: list[Segment] = []

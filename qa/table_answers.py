@@ -319,7 +319,6 @@ def _with_names(table: Table) -> Table:
 
 
 def _records(passages: Sequence[Passage]) -> Iterator[Table]:
-    """Yield the rows of sheets, each as a table."""
     for passage in passages:
         for record in _RECORD.finditer(passage.text):
             pairs = list(_PAIR.finditer(passage.text, record.start(), record.end()))

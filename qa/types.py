@@ -396,7 +396,6 @@ class Answer:
 
     @property
     def quoted(self) -> Iterator[Citation | ClosePassage]:
-        """Yield everything that it quotes."""
         yield from self.citations
         yield from self.closest
         yield from self.disagreement

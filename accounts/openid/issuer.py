@@ -69,7 +69,6 @@ class Issuer:
 
     @property
     def name(self) -> str:
-        """Issuer name in tokens."""
         return str(self._find_metadata()["issuer"])
 
     def login_url(self, login_state: LoginState, *, redirect_uri: str) -> str:

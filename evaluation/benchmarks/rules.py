@@ -131,5 +131,4 @@ def macro_f1_of_sources(rows: Array) -> float:
 
 
 def mean(rows: Array) -> float:
-    """Return the mean of the first column."""
     return float(rows[:, 0].mean())

@@ -147,7 +147,6 @@ def compare(score: Score, published: Mapping[str, float]) -> str:
 
 
 def print_scoreboard(rows: Sequence[Mapping[str, Any]], *, console: Console) -> None:
-    """Print a line for each figure."""
     table = Table(
         "set", "figure", Column("published", ratio=1), "pkb [95 %]", Column("n", justify="right"),
         "pkb is", Column("like for like", ratio=1), Column("s", justify="right"),

@@ -162,7 +162,6 @@ def _write(folder: Path, selection: Selection, collection: Collection | None) ->
 
 
 def _uploads(collection: Collection | None) -> list[Path]:
-    """Return the uploaded files of a collection or of all."""
     top = uploads_folder()
     if collection is None:
         files = (path for path in top.rglob("*") if path.is_file() and not path.is_symlink())

@@ -101,7 +101,6 @@ class EventStreamWriter(Listener):
             )
 
     def end(self, reply: Reply) -> None:
-        """End with the complete answer."""
         answer = AnswerShown(new_answer_record(reply.answered)).data
         with transaction.atomic():
             self._finish(answer_id=reply.answered.id)

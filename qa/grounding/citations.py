@@ -70,7 +70,6 @@ class AnswerText:
             self.text, self.confidence, self.citations, self._last = "", 0.0, [], ""
 
     def cites_all(self, quotes: Sequence[Quote]) -> bool:
-        """Return whether all these quotes are cited already."""
         cited = [Quote(c.passage, c.start_char, c.end_char) for c in self.citations]
         return all(any(quote.is_within(other) for other in cited) for quote in quotes)
 
@@ -227,7 +226,6 @@ class CitationVerifier:
         return [float(raw) for raw in self.judge.score(question, texts)] if texts else []
 
     def is_sure(self, extract: Draft, passages: Sequence[Passage]) -> bool:
-        """Return whether an extract is sure enough to be the answer."""
         confidence = self.estimate_extract(extract, passages)
         return bool(extract.statements) and confidence >= self.answer_from
 

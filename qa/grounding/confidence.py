@@ -156,7 +156,6 @@ def read_draft_calibration(path: Path, reader: str, model: str) -> Calibration:
 
 
 def draft_key(reader: str, model: str) -> str:
-    """Return the key of the calibration of a model's drafts."""
     return f"{reader}, drafts of {model}"
 
 

@@ -65,7 +65,6 @@ class MarkedSentences:
 
     @cached_property
     def value(self) -> tuple[Word, ...]:
-        """Return the marked words."""
         text, reading = self.passage.text, self.reading
         before = len(read_words(text[self.start : max(self.start, reading.start)]))
         return self.words[before : before + len(read_words(text[reading.start : reading.end]))]
@@ -349,7 +348,6 @@ def _has_name(words: Sequence[Word]) -> bool:
 
 
 def _abbreviates(names: Sequence[Word], others: Sequence[Word]) -> bool:
-    """Return whether one is the initials of the other."""
     short, long = sorted((names, others), key=len)
     return len(short) == 1 and short[0].text == "".join(word.text[0] for word in long)
 

@@ -170,7 +170,6 @@ class StreamingVerifier:
                 self.outcomes.append(self._add(statement, text, how, reason))
 
     def _locate(self, quote: Quote) -> Quote:
-        """Return the quote with the chunk that contains it."""
         passage = next(
             (
                 each

@@ -103,7 +103,6 @@ def read_names(question: str) -> list[Name]:
 
 
 def read_numbers(question: str) -> list[Name]:
-    """Return the years and versions in a question."""
     return [_name(match[0]) for match in _NUMBER.finditer(question)]
 
 

@@ -387,7 +387,6 @@ def _score_documents(scores: Scores, rows: Mapping[UUID, Compared]) -> Scores:
 
 
 def passage_of(chunk: Chunk, *, score: float, similarity: float) -> Passage:
-    """Return a chunk with its document as a passage."""
     document = chunk.document
     today = timezone.now().date()
     passage = Passage(

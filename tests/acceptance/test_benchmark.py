@@ -16,6 +16,7 @@ from evaluation.benchmarks.scoreboard import Score, compare
 from evaluation.management.commands import benchmark as command
 from qa.models import Answer
 from tests.support.commands import refusal, run
+from tests.support.datasets import write_dataset
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
 from tests.support.doubles import embed_by_hashing
 from tests.support.site_server import serving
@@ -80,9 +81,7 @@ def light_parts(settings: Any, tmp_path: Path) -> None:
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     for name, files in SETS.items():
-        (tmp_path / name).mkdir()
-        for file, rows in files.items():
-            (tmp_path / name / f"{file}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        write_dataset(tmp_path / name, **files)
     return tmp_path
 
 

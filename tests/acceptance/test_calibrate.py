@@ -1,6 +1,5 @@
 """`manage.py calibrate`, on real models and a small data set."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import pytest
 from qa.grounding.confidence import Calibration, read_calibration, write_calibration
 from qa.types import Evidence
 from tests.support.commands import refusal, run
+from tests.support.datasets import write_dataset
 
 BUILT = {"mill": 1874, "ferry": 1901, "quarry": 1932, "school": 1888, "granary": 1790, "dam": 1955}
 
@@ -27,25 +27,18 @@ def dataset(tmp_path: Path) -> Path:
             {"id": f"{name}-when", "question": when, "answers": [str(year)], "doc_id": name},
             {"id": f"{name}-who", "question": who, "doc_id": name, "answerable": False},
         ]
-    return written(tmp_path / "bavoke", corpus=corpus, qa=asked)
+    return write_dataset(tmp_path / "bavoke", corpus=corpus, qa=asked)
 
 
 @pytest.fixture
 def strangers(tmp_path: Path) -> Path:
     text = "Bread is baked at dawn."
-    return written(
+    return write_dataset(
         tmp_path / "bread",
         corpus=[{"id": "bread", "text": text}],
         queries=[{"id": "q", "text": "When is bread baked?"}],
         qrels=[{"qid": "q", "docid": "bread", "grade": 1}],
     )
-
-
-def written(folder: Path, **rows_of: list[dict[str, Any]]) -> Path:
-    folder.mkdir()
-    for name, rows in rows_of.items():
-        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    return folder
 
 
 @pytest.mark.slow

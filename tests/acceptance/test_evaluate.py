@@ -23,6 +23,7 @@ from qa.sessions import CONTEXT_MESSAGES
 from qa.types import AnsweredQuestion
 from tests.support.chat_server import language_model, says
 from tests.support.commands import refusal, run
+from tests.support.datasets import write_dataset
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION, Ingest
 from tests.support.doubles import embed_by_hashing
 
@@ -38,8 +39,6 @@ def light_parts(settings: Any, tmp_path: Path) -> None:
 
 @pytest.fixture
 def dataset(tmp_path: Path) -> Path:
-    folder = tmp_path / "coast"
-    folder.mkdir()
     documents = [
         {"id": "light", "title": "Bavoke", "text": LIGHTHOUSE},
         {"id": "same", "title": "Copy", "text": LIGHTHOUSE},
@@ -47,13 +46,11 @@ def dataset(tmp_path: Path) -> Path:
         {"id": "short", "text": "Sea."},
     ]
     question = {"question": LIGHTHOUSE_QUESTION, "answers": ["Orsolya Quill"], "doc_id": "same"}
-    rows: dict[str, list[dict[str, Any]]] = {
-        "corpus": documents,
-        "qa": [{"id": "q1", **question}, {"id": "q2", "question": "Why?", "answerable": False}],
-    }
-    for name, lines in rows.items():
-        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    return folder
+    asked: list[dict[str, Any]] = [
+        {"id": "q1", **question},
+        {"id": "q2", "question": "Why?", "answerable": False},
+    ]
+    return write_dataset(tmp_path / "coast", corpus=documents, qa=asked)
 
 
 def test_a_run_prints_figures_and_is_kept(dataset: Path, tmp_path: Path) -> None:
@@ -94,13 +91,11 @@ def test_a_run_says_where_right_answers_are_lost(dataset: Path, tmp_path: Path) 
 
 
 def test_questions_of_another_set_are_asked_beside(dataset: Path, tmp_path: Path) -> None:
-    other = tmp_path / "trade"
-    other.mkdir()
-    asked = [
+    asked: list[dict[str, Any]] = [
         {"id": "a", "question": "Which shares pay a dividend in April?", "answers": ["none"]},
         {"id": "b", "question": "Why?", "answerable": False},
     ]
-    (other / "qa.jsonl").write_text("\n".join(map(json.dumps, asked)))
+    other = write_dataset(tmp_path / "trade", qa=asked)
     arguments = ("--mode", "answers", "--foreign", other, "--json")
     found = json.loads(run("evaluate", dataset, *arguments)[0])
     figures = {figure["name"]: figure for figure in found["figures"]}
@@ -127,7 +122,7 @@ def test_a_follow_up_is_asked_within_its_conversation(
         {"speaker": "agent", "text": "Orsolya Quill."},
     ]
     row = {"id": "f", "question": "How tall is it?", "answers": ["thirty-one"], "history": said}
-    (dataset / "qa.jsonl").write_text(json.dumps(row))
+    write_dataset(dataset, qa=[row])
     run("evaluate", dataset, "--mode", "answers")
     assert searched == ["How tall is the lighthouse at Bavoke?"]
 

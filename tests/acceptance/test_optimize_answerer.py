@@ -29,6 +29,7 @@ from tests.support.chat_server import (
     written,
 )
 from tests.support.commands import refusal, run
+from tests.support.datasets import write_dataset
 from tests.support.doubles import embed_by_hashing
 
 PLACES = {"Bavoke": "1874", "Silden": "1901", "Morrow": "1932", "Tarn": "1888"}
@@ -66,21 +67,14 @@ def light_parts(settings: Any, tmp_path: Path) -> None:
 
 @pytest.fixture
 def dataset(tmp_path: Path) -> Path:
-    folder = tmp_path / "coast"
-    folder.mkdir()
-    corpus: list[dict[str, Any]] = [
-        {"id": name, "text": SAID.format(name, year)} for name, year in PLACES.items()
-    ]
+    corpus = [{"id": name, "text": SAID.format(name, year)} for name, year in PLACES.items()]
     asked = [
         {"id": name, "question": f"When was the lighthouse at {name} built?", "answers": [year],
          "doc_id": name}
         for name, year in PLACES.items()
     ]  # fmt: skip
     strange = {"id": "none", "question": "Who composes for brass bands?", "answerable": False}
-    rows_of: dict[str, list[dict[str, Any]]] = {"corpus": corpus, "qa": [*asked, strange]}
-    for name, rows in rows_of.items():
-        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    return folder
+    return write_dataset(tmp_path / "coast", corpus=corpus, qa=[*asked, strange])
 
 
 @pytest.fixture

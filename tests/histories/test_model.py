@@ -51,6 +51,7 @@ def kinds(writes: list[Write], *reads: Read) -> list[str]:
 
 
 STORED = [put(1, 1, 2), put(2, 5, 6)]
+TAGGED = [put(1, 1, 2, "east"), tag(3, 4, "west")]
 
 
 @pytest.mark.parametrize(
@@ -85,20 +86,6 @@ STORED = [put(1, 1, 2), put(2, 5, 6)]
             [*STORED, delete(7, inf)], search(20, 21, sight(2)), [], id="perhaps-not-deleted"
         ),
         pytest.param([], answer(1, 2, sight(9)), ["foreign"], id="what-nobody-wrote"),
-    ],
-)
-def test_a_read_is_judged_by_what_was_there(
-    writes: list[Write], read: Read, found: list[str]
-) -> None:
-    assert kinds(writes, read) == found
-
-
-TAGGED = [put(1, 1, 2, "east"), tag(3, 4, "west")]
-
-
-@pytest.mark.parametrize(
-    ("writes", "read", "found"),
-    [
         pytest.param(TAGGED, search(5, 6, sight(1), tag="west"), [], id="carried"),
         pytest.param(TAGGED, search(5, 6, sight(1), tag="east"), ["tag"], id="taken-off"),
         pytest.param(TAGGED, search(5, 6, tag="west"), ["unseen"], id="carried-and-unseen"),
@@ -118,7 +105,7 @@ TAGGED = [put(1, 1, 2, "east"), tag(3, 4, "west")]
         ),
     ],
 )
-def test_a_tag_is_judged_with_the_version_it_was_on(
+def test_a_read_is_judged_by_what_was_there(
     writes: list[Write], read: Read, found: list[str]
 ) -> None:
     assert kinds(writes, read) == found

@@ -17,6 +17,7 @@ from qa.readers.adapter import read_adapter
 from qa.readers.cross_encoder_reader import CrossEncoderReader, as_reading, encode_pairs
 from qa.readers.quantized_graph import QuantizedGraph
 from qa.types import Reading
+from tests.support.datasets import write_dataset
 from training.reader_rows import ReaderRow
 
 MODEL = "ms-marco-MiniLM-L-12-v2"
@@ -140,8 +141,6 @@ def test_the_command_writes_weights_that_a_reader_takes(
     training: Any, settings: Any, tmp_path: Path
 ) -> None:
     settings.DATA_DIR = tmp_path
-    folder = tmp_path / "things"
-    folder.mkdir()
     documents = [
         {"id": row.passage, "title": row.heading, "text": row.passage} for row in rows()[:2]
     ]
@@ -151,8 +150,7 @@ def test_the_command_writes_weights_that_a_reader_takes(
          "answers": [row.passage[s:e] for s, e in row.spans or ()]}
         for i, row in enumerate(rows()[:4])
     ]  # fmt: skip
-    for name, lines in (("corpus", documents), ("qa", questions)):
-        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    folder = write_dataset(tmp_path / "things", corpus=documents, qa=questions)
     training.main([str(folder), "--epochs", "1", "--batch", "8"])
     written = tmp_path / "reader.safetensors"
     told = json.loads(written.with_suffix(".json").read_text())

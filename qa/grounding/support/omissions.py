@@ -91,7 +91,6 @@ def split_clauses(source: Sequence[Word]) -> Iterator[range]:
 
 
 def _may_leave_out(source: Sequence[Word], clause: range, remaining: set[int]) -> bool:
-    """Return whether the rest of a clause may be omitted."""
     if not remaining.intersection(clause):
         words = [source[at] for at in clause]
         is_of_name = clause.start > 0 and source[clause.start - 1].is_name

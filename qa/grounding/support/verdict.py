@@ -163,7 +163,6 @@ def share_covered(claim: Sequence[Word], sources: Sequence[Sequence[Word]]) -> f
 def _judge(
     claim: _Claim, source: Sequence[Word], comparison: Comparison, *, raw: float, index: int
 ) -> _Judged:
-    """Judge the claim by one source."""
     if comparison.is_quote and raw >= QUOTED_FROM:
         return _Judged("supported", sigmoid(raw), raw, index, is_quote=True)
     chance = sigmoid(RELEVANCE_WEIGHT * raw + COVERAGE_WEIGHT * claim.coverage + INTERCEPT)
