@@ -66,16 +66,10 @@ def load_or_convert(
         raise TooLarge(
             f"The file has {len(content):,} bytes; {limits.max_file_bytes:,} are allowed."
         )
-    protocol, _, url = settings.PKB_CONVERTER["url"].partition("+")
+    protocol = settings.PKB_CONVERTER["url"].partition("+")[0]
     is_docling = protocol == "docling"
-    request = _docling_request if is_docling else _tika_request
-    reply = _fetch(url.rstrip("/"), max_chars=limits.max_chars, **request(content, filename))
-    if is_docling:
-        pages = _docling_pages(reply)
-    else:
-        # The HTML of each page, with the title; of all in one if the file has no pages.
-        head, *bodies = _TIKA_PAGE.split(reply)
-        pages = [head + body for body in bodies] or [head]
+    fetch_pages = _fetch_docling_pages if is_docling else _fetch_tika_pages
+    pages = fetch_pages(content, filename, max_chars=limits.max_chars)
     name = f"{PurePath(filename).stem}.{'md' if is_docling else 'html'}"
     documents: list[LoadedDocument] = []
     for number, page in enumerate(pages, start=1):
@@ -99,27 +93,19 @@ def load_or_convert(
     )
 
 
-def _docling_request(content: bytes, filename: str) -> dict[str, Any]:
-    return {
-        "method": "POST",
-        "path": "/v1/convert/file",
-        "files": {"files": (filename, content, "application/octet-stream")},
-        "data": {
+def _fetch_docling_pages(content: bytes, filename: str, *, max_chars: int) -> list[str]:
+    """Return the Markdown of each page; of all pages in one if the server marks none."""
+    reply = _fetch(
+        "POST",
+        "/v1/convert/file",
+        max_chars=max_chars,
+        files={"files": (filename, content, "application/octet-stream")},
+        data={
             "to_formats": "md",
             "image_export_mode": "placeholder",
             "md_page_break_placeholder": _PAGE_BREAK,
         },
-    }
-
-
-def _tika_request(content: bytes, filename: str) -> dict[str, Any]:
-    name = f"attachment; filename*=UTF-8''{quote(filename)}"
-    headers = {"Accept": "text/html", "Content-Disposition": name}
-    return {"method": "PUT", "path": "/tika", "content": content, "headers": headers}
-
-
-def _docling_pages(reply: str) -> list[str]:
-    """Return the Markdown of each page; of all pages in one if the server marks none."""
+    )
     try:
         converted = json.loads(reply)
         status, text = converted["status"], converted["document"]["md_content"]
@@ -130,8 +116,18 @@ def _docling_pages(reply: str) -> list[str]:
     return [html.unescape(_ESCAPED.sub(r"\1", page)) for page in text.split(_PAGE_BREAK)]
 
 
-def _fetch(url: str, *, method: str, path: str, max_chars: int, **request: Any) -> str:
+def _fetch_tika_pages(content: bytes, filename: str, *, max_chars: int) -> list[str]:
+    """Return the HTML of each page, with the title; of all in one if the file has no pages."""
+    name = f"attachment; filename*=UTF-8''{quote(filename)}"
+    headers = {"Accept": "text/html", "Content-Disposition": name}
+    reply = _fetch("PUT", "/tika", max_chars=max_chars, content=content, headers=headers)
+    head, *bodies = _TIKA_PAGE.split(reply)
+    return [head + body for body in bodies] or [head]
+
+
+def _fetch(method: str, path: str, *, max_chars: int, **request: Any) -> str:
     """Return the text that the converter answers with."""
+    url = settings.PKB_CONVERTER["url"].partition("+")[2].rstrip("/")
     timeout_s = settings.PKB_CONVERTER["timeout_s"]
     key = settings.PKB_CONVERTER["key"]
     headers = {**request.pop("headers", {}), **({"X-Api-Key": key} if key else {})}

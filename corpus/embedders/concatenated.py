@@ -58,11 +58,9 @@ class ConcatenatedEmbedder:
         return self._join(vectors)
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the half-open character span of each token of the first part, in order."""
         return self._parts[0].token_spans(text)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each text, by the first part."""
         return self._parts[0].count_tokens(texts)
 
     @cached_property

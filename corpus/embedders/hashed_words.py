@@ -46,9 +46,7 @@ class HashingEmbedder:
         return unit
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the half-open character span of each word, in order."""
         return [match.span() for match in _WORD.finditer(text)]
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of words of each text."""
         return [len(_WORD.findall(text)) for text in texts]

@@ -31,22 +31,16 @@ _FETCH = (
 def find_model(model: str) -> Path:
     """Return the folder of a model: a packaged name, a folder's path, or ``hf:ORG/NAME@REVISION``.
 
+    A model of the hub is fetched at the first use, if that is allowed. The hashes of its files are
+    recorded then, and compared once in each process.
+
     Raises:
         BackendError: It is not there, must not be fetched, or its files are not those of its first
             use.
     """
-    if model.startswith(HUB):
-        return _hub_model(model)
-    if model not in PACKAGED_MODELS and Path(model).is_dir():
-        return Path(model)
-    return packaged_model(model)
-
-
-def _hub_model(model: str) -> Path:
-    """Return the folder of a model of the hub; fetch it at the first use, if that is allowed.
-
-    The hash of each file is recorded then, and compared once in each process.
-    """
+    if not model.startswith(HUB):
+        is_folder = model not in PACKAGED_MODELS and Path(model).is_dir()
+        return Path(model) if is_folder else packaged_model(model)
     match = _HUB_MODEL.fullmatch(model)
     if match is None:
         raise BackendError(f"{model!r} does not have the form hf:ORG/NAME@REVISION.")

@@ -129,7 +129,6 @@ class ServerEmbedder:
         return spans
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each text."""
         return [len(self.token_spans(text)) for text in texts]
 
     def _embed(self, texts: Sequence[str], *, prefix: str) -> NDArray[np.float32]:

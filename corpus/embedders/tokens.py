@@ -109,11 +109,9 @@ class TokenizedModel:
     tokenizer: "Callable[[], Tokenizer]"
 
     def token_spans(self, text: str) -> list[tuple[int, int]]:
-        """Return the half-open character span of each token, in order, special tokens left out."""
         return find_token_spans(self.tokenizer(), text)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each text, special tokens not counted."""
         return [
             len(encoding)
             for block in _blocks(texts)

@@ -158,7 +158,7 @@ def test_the_bar_names_the_file_at_work_and_moves_by_bytes(
     report.expect(paths, file_count=3)
     report.at_work(JobItem(path=paths[1]))
     report.add(paths[1], ItemResult(Outcome.ADDED))
-    report.close()
+    report.finish(is_stopped=False)
     shown = terminal.getvalue()
     assert "tiny.txt" in shown
     assert "1 of 3 files" in shown

@@ -1,6 +1,7 @@
 """Progress and results of `manage.py ingest` and `manage.py sync_source`."""
 
 import json
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -102,11 +103,24 @@ class Report:
             if not error["path"]:
                 self.add(".", ItemResult(Outcome.FAILED, reason=error["reason"]))
 
-    def close(self) -> None:
-        """Show the totals."""
+    def finish(self, *, is_stopped: bool, allow_refused: bool = False) -> None:
+        """Show the totals, and exit if the command was stopped or files failed.
+
+        Raises:
+            SystemExit: 130: stopped by Ctrl-C; 1: a file failed or was rejected.
+        """
         self._progress.stop()
-        if self._as_json:
-            return
+        if not self._as_json:
+            self._show_totals()
+        if is_stopped:
+            again = shlex.join(["manage.py", *sys.argv[1:]])
+            message = f"Stopped. Added documents are kept. To resume, run: {again}"
+            self._command.stderr.write(message)
+            raise SystemExit(130)
+        if self.counts[Outcome.FAILED] or (self.failed_count and not allow_refused):
+            raise SystemExit(1)
+
+    def _show_totals(self) -> None:
         shown = [*(_OF_SYNC if self._is_sync else _OF_INGEST)]
         shown += [each for each in _IF_ANY if self.counts[each]]
         parts = ", ".join(f"{self.counts[each]} {each}" for each in [*shown, Outcome.FAILED])

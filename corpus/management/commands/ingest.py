@@ -1,5 +1,4 @@
 import json
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -143,14 +142,7 @@ class Command(BaseCommand):
                 )
                 if not interruption.is_set():
                     report.add_errors(job)
-        report.close()
-        if interruption.is_set():
-            again = shlex.join(["manage.py", *sys.argv[1:]])
-            self.stderr.write(f"Stopped. Added documents are kept. To resume, run: {again}")
-            raise SystemExit(130)
-        refused = 0 if options["allow_refused"] else report.counts[Outcome.REFUSED]
-        if report.counts[Outcome.FAILED] + refused:
-            raise SystemExit(1)
+        report.finish(is_stopped=interruption.is_set(), allow_refused=options["allow_refused"])
 
     def _preview(self, collection: Collection, sync: SyncOptions, *, as_json: bool) -> None:
         if sync.mirror:

@@ -61,9 +61,4 @@ class Command(BaseCommand):
                 raise CommandError(f"A worker is already syncing it: job {job.pk}.", returncode=1)
             run_job_here(job, workers=1, report=report, should_stop=interruption.is_set)
         report.add_errors(job)
-        report.close()
-        if interruption.is_set():
-            self.stderr.write("Stopped. Added documents are kept. Run the same command to resume.")
-            raise SystemExit(130)
-        if report.failed_count:
-            raise SystemExit(1)
+        report.finish(is_stopped=interruption.is_set())
