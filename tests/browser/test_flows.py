@@ -428,6 +428,7 @@ def test_a_grid_is_made_filled_opened_and_downloaded(page: Page, site: Site, wid
     assert download.value.suggested_filename == f"builders-{width}.xlsx"
     row.get_by_role("link", name="Orsolya Quill").click()
     expect(page.locator(".turn mark.cited").first).to_contain_text("Orsolya Quill")
+    expect(page.locator(".crumb")).to_contain_text(f"Builders {width} / Bavoke /")
     page.get_by_role("link", name=f"Builders {width}").click()
     page.get_by_text("Change the questions").click()
     page.get_by_label("Questions").fill(LIGHTHOUSE_QUESTION)

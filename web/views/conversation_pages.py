@@ -103,7 +103,7 @@ def answer(request: HttpRequest, answer_id: UUID) -> HttpResponse:
     context = {
         "turn": _find_turn(answer_id),
         "chat": Session.objects.listed().filter(messages__answer=answer_id).first(),
-        "grid": models.Grid.objects.filter(answers=answer_id).first(),
+        "cell": models.Answer.objects.select_related("grid", "asked_document").get(pk=answer_id),
     }
     return render(request, "web/answer.html", context)
 
