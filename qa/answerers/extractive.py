@@ -206,8 +206,12 @@ def _grow(
     while end > last and (segments[end].is_lead_in or is_rule(end) or is_rule(end + 1)):
         end -= 1
     last = end
+    begin = first
     while has_room(first - 1, last) and not _is_neighbor(segments, first - 1):
         first -= 1
+    # The end of a list that the answer is not in says nothing about it.
+    while first < begin and continues_list(segments, first) and not segments[begin].is_listed:
+        first += 1
     return first, last
 
 

@@ -410,6 +410,12 @@ def test_excerpts_of_the_samples_end_in_no_mark_and_have_what_leads_there(
                     assert said.startswith("|") or not before.endswith(":")
 
 
+def test_the_end_of_a_list_before_the_answer_is_not_quoted() -> None:
+    text = f"{STEPS}\nIt is hot.\n\nRye keeps long. Oats do not."
+    assert excerpt(text, "Rye", max_words=20) == "Rye keeps long. Oats do not."
+    assert excerpt(text, "hot", max_words=20).startswith("3. Bake it.")
+
+
 def test_the_header_of_a_mail_is_quoted_only_where_it_answers() -> None:
     header = "From: Dr. Anna Holt <anna@mill.example>\nTo: All\nDate: Mon, 2 Nov 2026 10:00:00"
     mail = f"{header}\n\nIt is shut on Monday. Rye is ground on Friday."
