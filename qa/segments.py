@@ -16,6 +16,8 @@ Span = tuple[int, int]
 
 STEP = re.compile(r"\(?(\d{1,3})[.)]\s")
 _ITEM = re.compile(r"(?:[-*+\u2022]|(?<!\d)\d++[.)])\s")
+# A row of a sheet, with the names of its columns: "Room: Gannet; Beds: 2".
+_RECORD = re.compile(r"[^\n:;]{1,80}: [^\n;]*+(?:; [^\n:;]{1,80}: [^\n;]*+)++")
 # The row below a table's header.
 _RULE = re.compile(r"\A\|(?=[:| \t]*+-)[-:| \t]*+\Z")
 # The header of an e-mail, as pkb stores it.
@@ -165,7 +167,8 @@ def _kind_of(text: str, start: int, end: int) -> Kind:
         return Kind.RULE if _RULE.match(text[start:end]) else Kind.ROW
     if re.fullmatch(_FIELDS, text[start:end]):
         return Kind.FIELDS
-    return Kind.ITEM if _ITEM.match(text, start) else Kind.SENTENCE
+    is_item = _ITEM.match(text, start) or _RECORD.fullmatch(text, start, end)
+    return Kind.ITEM if is_item else Kind.SENTENCE
 
 
 def _find_needs(text: str, segments: Sequence[Segment]) -> Iterator[tuple[Span, ...]]:

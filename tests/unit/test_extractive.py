@@ -410,6 +410,14 @@ def test_excerpts_of_the_samples_end_in_no_mark_and_have_what_leads_there(
                     assert said.startswith("|") or not before.endswith(":")
 
 
+SHEET = "Room: Dunlin; Beds: 6\n\nRoom: Gannet; Beds: 2; Note: quiet\n\nRoom: Heron; Beds: 8"
+
+
+def test_a_row_of_a_sheet_is_quoted_without_its_neighbors() -> None:
+    assert excerpt(SHEET, "Gannet") == "Room: Gannet; Beds: 2; Note: quiet"
+    assert whole(SHEET, "Gannet") == SHEET
+
+
 def test_the_end_of_a_list_before_the_answer_is_not_quoted() -> None:
     text = f"{STEPS}\nIt is hot.\n\nRye keeps long. Oats do not."
     assert excerpt(text, "Rye", max_words=20) == "Rye keeps long. Oats do not."
