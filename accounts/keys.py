@@ -49,12 +49,16 @@ def create_key(
         raise InvalidInput("the scope admin covers all collections", field="scopes")
     with acting_as(principal_of(user)):
         collection_ids = [Collection.objects.get_named(each).pk for each in collections]
+    try:
+        allowed_networks = [str(ip_network(each.strip())) for each in networks]
+    except ValueError as exc:
+        raise InvalidInput(f"{exc}; name one such as 192.0.2.0/24", field="from") from exc
     row, key = ApiKey.objects.create(
         user=user,
         name=name,
         scopes=[Scope(each).value for each in requested],
         collections=collection_ids or None,
-        networks=[_check_network(each) for each in networks],
+        networks=allowed_networks,
         expiry=timedelta(days=days) if days else None,
     )
     record_event("make_key", subject=row)
@@ -66,12 +70,3 @@ def revoke_key(key: ApiKey) -> None:
     """Revoke a key; its row stays."""
     if ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now()):
         record_event("revoke_key", subject=key)
-
-
-def _check_network(network: str) -> str:
-    try:
-        return str(ip_network(network.strip()))
-    except ValueError as exc:
-        raise InvalidInput(
-            f"{network!r} is not a network such as 192.0.2.0/24", field="from"
-        ) from exc

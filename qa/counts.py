@@ -3,12 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
-from corpus.mentions import Mention, MentionCount, count_mentions
+from corpus.mentions import MentionCount, count_mentions
 from corpus.models import ALL_COLLECTIONS, Chunk, Collection
 from corpus.postgres.snapshot import one_snapshot
 from qa.grounding.citations import cite
 from qa.search.hybrid import passage_of
-from qa.types import Answer, Citation, Query, Quote
+from qa.types import Answer, Query, Quote
 
 # The answerer of these answers.
 COUNT = "count"
@@ -40,7 +40,20 @@ def answer_count(query: Query, *, group_by: Any) -> Answer | None:
     citations = []
     for mention in count.results:
         text += f"\n- {mention.document.name} ({mention.mention_count}): "
-        citations.append(_cite(mention, len(text)))
+        # The line around a mention may begin in one chunk and end in another.
+        chunks = Chunk.objects.with_document().filter(document=mention.document)
+        chunk = chunks.overlapping(mention.start, mention.start + 1).last()
+        if chunk is None:
+            raise LookupError(f"No chunk of document {mention.document.pk} holds {mention.start}.")
+        start, end = mention.context_start, mention.context_end
+        passage = replace(
+            passage_of(chunk, score=1.0, similarity=0.0),
+            text=mention.context,
+            start_char=start,
+            end_char=end,
+        )
+        quote = Quote(passage, start, end)
+        citations.append(cite(quote, len(text), len(text) + len(mention.context)))
         text += mention.context
     return Answer("", text, confidence=1.0, citations=tuple(citations), answerer=COUNT)
 
@@ -71,19 +84,3 @@ def _describe(count: MentionCount) -> str:
 
 def _number(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'s' * (count != 1)}"
-
-
-def _cite(mention: Mention, answer_start: int) -> Citation:
-    """Cite the line around a mention, which may begin in one chunk and end in another."""
-    chunks = Chunk.objects.with_document().filter(document=mention.document)
-    chunk = chunks.overlapping(mention.start, mention.start + 1).last()
-    if chunk is None:
-        raise LookupError(f"No chunk of document {mention.document.pk} holds {mention.start}.")
-    passage = replace(
-        passage_of(chunk, score=1.0, similarity=0.0),
-        text=mention.context,
-        start_char=mention.context_start,
-        end_char=mention.context_end,
-    )
-    quote = Quote(passage, mention.context_start, mention.context_end)
-    return cite(quote, answer_start, answer_start + len(mention.context))

@@ -56,9 +56,14 @@ def render(
     """
     parts = _read(text, media_type)
     shifted = [m._replace(start=m.start - offset, end=m.end - offset) for m in marks]
-    layer = _Layer(
-        shifted, [(_last_shown(parts, place - offset), html) for place, html in inserted]
-    )
+    pieces = [part for part in parts if isinstance(part, Piece)]
+    placed = []
+    for place, html in inserted:
+        # Behind the text that is shown before it; closing markup may be between.
+        at = place - offset
+        ends = (piece.end for piece in pieces if piece.start < at)
+        placed.append((min(max(ends, default=at), at), html))
+    layer = _Layer(shifted, placed)
     shown = [
         html
         for part in parts
@@ -106,12 +111,6 @@ def _read_from_row(text: str) -> list[Part]:
         for part in read_markdown(head + text)
         if isinstance(part, Element) or part.start >= len(head)
     ]
-
-
-def _last_shown(parts: Sequence[Part], place: int) -> int:
-    """Return the end of the text shown before a place; closing markup may be between."""
-    ends = (p.end for p in parts if isinstance(p, Piece) and p.start < place)
-    return min(max(ends, default=place), place)
 
 
 class _Layer:

@@ -30,7 +30,13 @@ class QuantizedGraph:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._model = _read_model(path)
+        import onnx  # noqa: PLC0415  (heavy)
+        from google.protobuf.message import DecodeError  # noqa: PLC0415  (of onnx)
+
+        try:
+            self._model: Any = onnx.load(path)
+        except (DecodeError, OSError) as exc:
+            raise BackendError(f"The graph {path} cannot be read: {exc}") from exc
         self._tensors = {tensor.name: tensor for tensor in self._model.graph.initializer}
         self._stored_names = self._find_matrices()
 
@@ -136,16 +142,6 @@ class QuantizedGraph:
 
     def _misfit(self, name: str) -> BackendError:
         return BackendError(f"The graph {self._path} has no weights {name!r} of that shape.")
-
-
-def _read_model(path: Path) -> Any:
-    import onnx  # noqa: PLC0415  (heavy)
-    from google.protobuf.message import DecodeError  # noqa: PLC0415  (of onnx)
-
-    try:
-        return onnx.load(path)
-    except (DecodeError, OSError) as exc:
-        raise BackendError(f"The graph {path} cannot be read: {exc}") from exc
 
 
 def _follow_back(makers: dict[str, Any], node: Any, kinds: tuple[str, ...]) -> Any:

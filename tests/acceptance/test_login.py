@@ -165,7 +165,7 @@ def test_a_command_makes_lists_and_revokes_keys(ida: Any) -> None:
         (["--scopes", "read,write"], "scopes: use any of ingest, read"),
         (["--scopes", "admin"], "scopes: use any of ingest, read"),
         (["--days", "0"], "--days: 1 to 3650"),
-        (["--from", "here"], "'here' is not a network"),
+        (["--from", "here"], "'here' does not appear to be an IPv4 or IPv6 network"),
     ],
 )
 def test_a_command_says_why_it_makes_no_key(ida: Any, wrong: list[str], reason: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from corpus.errors import CollectionNotFound
-from corpus.invariants import Invariants, Step, check_in_steps
+from corpus.invariants import Invariants, check_in_steps
 from corpus.invariants.repair import repair
 from corpus.invariants.run_checks import START
 from corpus.invariants.saved_checkpoint import delete_checkpoint, read_checkpoint, save_checkpoint
@@ -57,7 +57,13 @@ class Command(BaseCommand):
             self.stdout.flush()
             count += len(step.violations)
             if options["repair"]:
-                repaired_count += self._repair(step)
+                results = list(repair(step.violations))
+                for action in dict.fromkeys(each.done for each in results if each.done):
+                    self.stdout.write(f"repaired: {action}")
+                for each in results:
+                    if not each.done:
+                        self.stdout.write(f"left: {each.violation}: {each.reason}")
+                repaired_count += sum(bool(each.done) for each in results)
             if step.checkpoint:
                 checkpoint = replace(step.checkpoint, violation_count=count - repaired_count)
                 save_checkpoint(checkpoint, collection=collection)
@@ -72,13 +78,3 @@ class Command(BaseCommand):
         self.stdout.write(f"{count} violations{repaired}")
         if count > repaired_count:
             raise SystemExit(1)
-
-    def _repair(self, step: Step) -> int:
-        """Return how many violations of a step are repaired."""
-        results = list(repair(step.violations))
-        for action in dict.fromkeys(each.done for each in results if each.done):
-            self.stdout.write(f"repaired: {action}")
-        for each in results:
-            if not each.done:
-                self.stdout.write(f"left: {each.violation}: {each.reason}")
-        return sum(bool(each.done) for each in results)

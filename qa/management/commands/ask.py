@@ -47,7 +47,20 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         parameters = {"q": options["question"], "collection": options["collection"]}
         parameters |= {"tag": options["tag"], "lm": options["lm"], "k": settings.PKB_RETRIEVAL_K}
-        shown = ask_server(parameters) or self._answer_here(options)
+        shown = ask_server(parameters)
+        if not shown:
+            try:
+                answered = answer_question(
+                    options["question"],
+                    collection=options["collection"],
+                    tags=normalize_tags(options["tag"]),
+                    k=settings.PKB_RETRIEVAL_K,
+                    context=build_context(lm=options["lm"]),
+                    route="ask",
+                )
+            except PkbError as exc:
+                raise CommandError(str(exc)) from exc
+            shown = dict(AnswerShown(new_answer_record(answered)).data)
         if options["json"]:
             self.stdout.write(json.dumps(shown, ensure_ascii=False, indent=2, default=str))
         else:
@@ -62,20 +75,6 @@ class Command(BaseCommand):
                 is_count = shown["answerer"] == COUNT
                 confidence = f"confidence {shown['confidence']:.2f}"
                 self.stdout.write(f"\n{'exact count' if is_count else confidence}")
-
-    def _answer_here(self, options: dict[str, Any]) -> dict[str, Any]:
-        try:
-            answered = answer_question(
-                options["question"],
-                collection=options["collection"],
-                tags=normalize_tags(options["tag"]),
-                k=settings.PKB_RETRIEVAL_K,
-                context=build_context(lm=options["lm"]),
-                route="ask",
-            )
-        except PkbError as exc:
-            raise CommandError(str(exc)) from exc
-        return dict(AnswerShown(new_answer_record(answered)).data)
 
 
 def _format_answer(shown: AnswerJson) -> Iterator[str]:
