@@ -40,6 +40,7 @@ INGEST = {
     "POST /encode_batch", "POST /sources/{}/sync", "POST /collections/{}/access",
     "PATCH /collections/{}/access", "DELETE /collections/{}/access/{}",
     "POST /sites", "DELETE /sites/{}", "POST /sites/{}/refresh",
+    "POST /grids", "PATCH /grids/{}", "DELETE /grids/{}",
 }  # fmt: skip
 # Of another machine than ours, which may collect metrics.
 ELSEWHERE: dict[str, Any] = {"REMOTE_ADDR": "192.0.2.7"}
