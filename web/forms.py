@@ -280,12 +280,18 @@ class RuleForm(PageForm):
     act = forms.ChoiceField(choices=[(act, act) for act in ("try", "keep", "apply")])
 
 
-class Lines(forms.CharField):
+class Questions(forms.CharField):
     """Lines of a text; cleaned to a list of those with words, each once."""
 
     def clean(self, value: Any) -> Any:
         lines = (line.strip() for line in super().clean(value).splitlines())
-        return list(dict.fromkeys(filter(None, lines)))
+        questions = list(dict.fromkeys(filter(None, lines)))
+        if len(questions) > MAX_GRID_QUESTIONS or max(map(len, questions)) > MAX_QUESTION_CHARS:
+            raise forms.ValidationError(
+                f"Write at most {MAX_GRID_QUESTIONS} questions, one on a line, each with at most"
+                f" {MAX_QUESTION_CHARS} characters."
+            )
+        return questions
 
 
 class PageNumberForm(PageForm):
@@ -294,16 +300,7 @@ class PageNumberForm(PageForm):
 
 class GridQuestionsForm(PageForm):
     name = forms.CharField(max_length=MAX_NAME_CHARS)
-    questions = Lines(max_length=MAX_GRID_QUESTIONS * MAX_QUESTION_CHARS)
-
-    def clean_questions(self) -> list[str]:
-        questions: list[str] = self.cleaned_data["questions"]
-        if len(questions) > MAX_GRID_QUESTIONS or max(map(len, questions)) > MAX_QUESTION_CHARS:
-            raise forms.ValidationError(
-                f"Write at most {MAX_GRID_QUESTIONS} questions, one on a line, each with at most"
-                f" {MAX_QUESTION_CHARS} characters."
-            )
-        return questions
+    questions = Questions()
 
 
 class GridForm(GridQuestionsForm):

@@ -66,7 +66,6 @@ urlpatterns = [
     path("ui/grids", grid_pages.grids, name="grids"),
     path("ui/grids/<uuid:grid_id>", grid_pages.grid, name="grid"),
     path("ui/grids/<uuid:grid_id>/delete", grid_pages.delete, name="delete_grid"),
-    path("ui/grids/<uuid:grid_id>/<str:kind>", grid_pages.export, name="export_grid"),
     path("ui/library", library_pages.library, name="library"),
     path("ui/library/upload", library_pages.upload, name="upload"),
     path("ui/library/paste", library_pages.paste, name="paste"),

@@ -208,25 +208,21 @@ class GridExportView(APIView):
     )
     def get(self, request: Request, grid_id: UUID) -> HttpResponse:
         values = read_input(ExportParams, request.query_params)
-        return export_response(find_grid(grid_id), **values)
-
-
-def export_response(grid: Grid, *, format: str) -> HttpResponse:
-    """Return a file of all rows, ``csv`` or ``xlsx``."""
-    rows = read_rows(grid, with_citations=True)
-    if format == "csv":
-        content: Any = write_csv(_quote_table(rows))
-    else:
-        answers = [("document", *grid.questions)]
-        for document, cells in rows:
-            answers.append((document.name, *(cell.short if cell else "" for cell in cells)))
-        content = write_xlsx({"Answers": answers, "Quotes": _quote_table(rows)})
-    name = f"{slugify(grid.name)[:60] or 'grid'}.{format}"
-    return HttpResponse(
-        content,
-        content_type="text/csv" if format == "csv" else XLSX,
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
-    )
+        grid = find_grid(grid_id)
+        rows = read_rows(grid, with_citations=True)
+        if values["format"] == "csv":
+            content: Any = write_csv(_quote_table(rows))
+        else:
+            answers = [("document", *grid.questions)]
+            for document, cells in rows:
+                answers.append((document.name, *(cell.short if cell else "" for cell in cells)))
+            content = write_xlsx({"Answers": answers, "Quotes": _quote_table(rows)})
+        name = f"{slugify(grid.name)[:60] or 'grid'}.{values['format']}"
+        return HttpResponse(
+            content,
+            content_type="text/csv" if values["format"] == "csv" else XLSX,
+            headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        )
 
 
 def _quote_table(rows: Sequence[GridRow]) -> Iterator[Sequence[Any]]:

@@ -7,6 +7,7 @@ from unittest.mock import patch
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.test import Client
 
 from accounts.authentication import principal_of
 from accounts.keys import create_key
@@ -316,3 +317,12 @@ def test_readers_read_and_strangers_see_nothing(ida: Tenant, otto: Tenant) -> No
     assert call(bound, "get", path).status_code == 404
     assert call(otto.key, "delete", path).status_code == 204
     assert get_user_model().objects.filter(pk=ida.user.pk).exists()
+
+
+def test_page_says_what_is_wrong_with_the_questions(api: Api, documents: dict[str, str]) -> None:
+    for questions in ("\n".join(map(str, range(21))), "a" * 501):
+        reply = Client().post("/ui/grids", {"name": "Coast", "questions": questions})
+        assert reply.status_code == 400
+        assert (
+            "at most 20 questions, one on a line, each with at most 500" in reply.content.decode()
+        )

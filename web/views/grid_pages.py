@@ -3,13 +3,11 @@
 from uuid import UUID
 
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST
 
-from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.models import Collection, Tag
-from qa.api.grid_views import export_response
 from qa.grids import delete_grid, find_grid, read_rows, save_grid, unfinished_jobs
 from qa.models import MAX_GRID_QUESTIONS, Grid
 from web.forms import GridForm, GridQuestionsForm, PageNumberForm
@@ -65,11 +63,3 @@ def grid(request: HttpRequest, grid_id: UUID) -> HttpResponse:
 def delete(request: HttpRequest, grid_id: UUID) -> HttpResponse:
     delete_grid(find_grid(grid_id, to_change=True))
     return redirect("web:grids")
-
-
-@endpoint(GET=Endpoint(cost=Cost.SEARCH))
-@require_safe
-def export(request: HttpRequest, grid_id: UUID, kind: str) -> HttpResponse:
-    if kind not in {"csv", "xlsx"}:
-        raise Http404
-    return export_response(find_grid(grid_id), format=kind)
