@@ -17,7 +17,7 @@ from django.utils import timezone
 from accounts.client_ip import client_ip
 from accounts.models import MAX_SUBJECT_CHARS, Event
 from corpus.access.principal import current_principal
-from corpus.postgres.owner import as_owner
+from corpus.postgres import as_owner
 
 log = structlog.get_logger(__name__)
 

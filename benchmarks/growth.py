@@ -40,7 +40,7 @@ from vector_recall import show_recall  # noqa: E402
 
 from accounts.authentication import principal_of  # noqa: E402
 from corpus.access.principal import SYSTEM, acting_as  # noqa: E402
-from corpus.postgres.owner import as_owner  # noqa: E402
+from corpus.postgres import as_owner  # noqa: E402
 
 # Milliseconds of each request, by chunks of the corpus.
 Spent = Mapping[int, Sequence[float]]

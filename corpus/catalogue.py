@@ -28,7 +28,7 @@ from corpus.lexical import ENGLISH
 from corpus.models import DEFAULT_COLLECTION, Collection, Document, Rule, Tag
 from corpus.models.base import check_writable
 from corpus.models.collection import ANY_TAG
-from corpus.postgres.statements import execute
+from corpus.postgres import execute
 from corpus.vector_index import ensure_vector_index
 
 

@@ -24,7 +24,7 @@ from django.contrib.postgres.search import SearchQuery
 from django.db import connection, transaction
 from django.db.models import BooleanField, FloatField, Func, Q
 
-from corpus.postgres.statements import execute
+from corpus.postgres import execute
 
 ENGLISH = "english"
 # Configurations that every PostgreSQL has; "simple" does not stem.

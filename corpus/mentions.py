@@ -25,7 +25,7 @@ from corpus.filters import Filter
 from corpus.lexical import SPACELESS
 from corpus.loaders.metadata import document_date
 from corpus.models import Collection, Document, DocumentContent
-from corpus.postgres.snapshot import one_snapshot
+from corpus.postgres import one_snapshot
 from corpus.roots.shown_paths import shown_path
 
 Group = Literal["tag", "month", "sender", "source", "folder", "collection"]

@@ -14,7 +14,7 @@ from procrastinate.contrib.django.models import ProcrastinateJob, ProcrastinateW
 
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.models import Installation, Job
-from corpus.postgres.statements import fetch_prepared
+from corpus.postgres import fetch_prepared
 
 QUEUE = "pkb"
 # Tasks for workers of the host that stores the files.

@@ -13,7 +13,7 @@ from corpus.characters import is_storable, normalize
 from corpus.errors import DocumentNotFound, InvalidInput, NotFound
 from corpus.models import ChunkTag, Document, Tag
 from corpus.models.base import check_writable
-from corpus.postgres.statements import execute
+from corpus.postgres import execute
 
 MAX_TAG_CHARS = 64
 # Of a request, and of a file that names its own.

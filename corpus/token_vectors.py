@@ -20,7 +20,7 @@ from corpus.embedders import token_embedders
 from corpus.embedders.colbert import TokenEmbedder
 from corpus.loaders.metadata import ranked_text
 from corpus.models import Chunk, TokenVectors
-from corpus.postgres.statements import execute
+from corpus.postgres import execute
 from corpus.telemetry import Step, span
 
 log = structlog.get_logger(__name__)

@@ -16,7 +16,7 @@ from corpus.access.principal import SYSTEM, acting_as, current_creator_id, curre
 from corpus.errors import NoRoomLeft, TooManyJobs
 from corpus.models import Collection, Document, Job
 from corpus.models.document import DocumentQuerySet
-from corpus.postgres.statements import fetch_prepared
+from corpus.postgres import fetch_prepared
 
 # First half of the key of the lock for checking a user's quotas.
 USER_LOCKS = 0x706B63

@@ -8,9 +8,7 @@ from time import sleep
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
-from corpus.postgres.owner import as_owner
-from corpus.postgres.session_locks import text_key
-from corpus.postgres.statements import execute
+from corpus.postgres import as_owner, execute, text_key
 
 # pgvector's defaults; for their recall see docs/decisions/0012.
 HNSW_M = 16

@@ -10,7 +10,7 @@ from django.core import checks
 from django.db import connection
 from psycopg.rows import class_row
 
-from corpus.postgres.owner import ROLE_CHECKS
+from corpus.postgres import ROLE_CHECKS
 from pkb.http.exposure import Exposure, is_loopback
 from pkb.postgres.roles import (
     CAN_CREATE_LARGE_OBJECTS,

@@ -14,7 +14,7 @@ from rest_framework import serializers
 from corpus.errors import AnswerNotFound
 from corpus.models import Chunk, Collection
 from corpus.models.chunk import PREVIEW_CHARS
-from corpus.postgres.snapshot import one_snapshot
+from corpus.postgres import one_snapshot
 from corpus.roots.shown_paths import shown_uri
 from qa import models
 from qa.answer_question import draft_to_json

@@ -5,7 +5,7 @@ from typing import Any
 
 from corpus.mentions import MentionCount, count_mentions
 from corpus.models import ALL_COLLECTIONS, Chunk, Collection
-from corpus.postgres.snapshot import one_snapshot
+from corpus.postgres import one_snapshot
 from qa.grounding.citations import cite
 from qa.search.hybrid import passage_of
 from qa.types import Answer, Query, Quote

@@ -20,7 +20,7 @@ from psycopg.types.json import Jsonb
 
 from corpus.embedders.hashed_words import HashingEmbedder
 from corpus.models import Collection
-from corpus.postgres.owner import as_owner
+from corpus.postgres import as_owner
 from corpus.vector_index import ensure_vector_index
 
 NAME = "growth"

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from corpus.access.principal import current_restricted_key_id, current_user_id
 from corpus.errors import IdempotencyKeyBusy, IdempotencyKeyReused, InvalidInput
 from corpus.models import Document, IdempotentRequest
-from corpus.postgres.session_locks import text_key, try_session_lock
+from corpus.postgres import text_key, try_session_lock
 
 MAX_KEY_CHARS = 255
 

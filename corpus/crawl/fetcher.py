@@ -15,7 +15,7 @@ from django.utils import timezone
 from corpus.crawl.scope import host_of, normalize_url
 from corpus.errors import BackendUnavailable, NotFetched, Redirected, TooLarge
 from corpus.models import Site
-from corpus.postgres.session_locks import try_session_lock
+from corpus.postgres import try_session_lock
 from corpus.public_web import MAX_REDIRECTS, TOTAL_S, FetchResult, fetch
 
 # Maximum delay between requests that a site may ask for.

@@ -27,7 +27,7 @@ from corpus.jobs.states import fail_job
 from corpus.jobs.uploads import uploads_of
 from corpus.lexical import drop_unused_words, read_words
 from corpus.models import Collection, Document, IdempotentRequest, Job, JobItem, Tombstone
-from corpus.postgres.statements import execute
+from corpus.postgres import execute
 
 # Sent with ``documents``, the ids. The rows are locked, and dependent rows still exist.
 documents_deleted = Signal()

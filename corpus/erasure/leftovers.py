@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from corpus.erasure.shingles import ShingleHasher, split_hashes
 from corpus.errors import Conflict, NotFound
 from corpus.models import DocumentContent, Tombstone
-from corpus.postgres.statements import execute
+from corpus.postgres import execute
 
 # Rows in memory at a time; a text may have megabytes.
 ROWS_AT_A_TIME = 20

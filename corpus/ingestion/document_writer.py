@@ -17,7 +17,7 @@ from corpus.ingestion.uploaded_files import delete_uploads_on_commit, path_of
 from corpus.ingestion.vectors import Encoded, queue_completion
 from corpus.lexical import character_ngrams, drop_unused_words, read_words
 from corpus.models import Chunk, Collection, Document, DocumentContent, Embedding
-from corpus.postgres.statements import fetch_prepared
+from corpus.postgres import fetch_prepared
 from corpus.queue import enqueue_token_vectors
 from corpus.rules import active_rules
 from corpus.rules.matching import matching_rules

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from corpus.invariants.violations import Scan
-from corpus.postgres.statements import execute
+from corpus.postgres import execute
 
 # Chunks of a batch, which is checked in one snapshot: half a second to a second.
 CHUNKS = 20_000

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from corpus.invariants.violations import Violation
-from corpus.postgres.statements import execute
+from corpus.postgres import execute
 
 _COUNTED = """
   SELECT collection_id, tag_id, sum(document_count) AS documents, sum(chunk_count) AS chunks

@@ -34,7 +34,7 @@ from corpus.models import (
     Job,
     TokenVectors,
 )
-from corpus.postgres.statements import execute
+from corpus.postgres import execute
 from corpus.queue import enqueue_token_vectors
 from corpus.tags import set_tags
 from corpus.token_vectors import background_embedder

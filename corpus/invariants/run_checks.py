@@ -12,7 +12,7 @@ from corpus.invariants.table_checks import TABLES
 from corpus.invariants.texts import Quotes, find_in_texts
 from corpus.invariants.violations import Violation, find_in_tables
 from corpus.models import Collection, Installation, Rule, Tag
-from corpus.postgres.snapshot import one_snapshot
+from corpus.postgres import one_snapshot
 from corpus.tags import normalize_tags
 
 

@@ -20,7 +20,7 @@ from corpus.invariants.violations import Violation
 from corpus.lexical import character_ngrams
 from corpus.loaders.metadata import ranked_text
 from corpus.models import Document
-from corpus.postgres.statements import execute
+from corpus.postgres import execute
 
 # Texts in memory at a time.
 BATCH_CHARS = 4_000_000

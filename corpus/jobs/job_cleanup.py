@@ -7,7 +7,7 @@ from django.db.models.functions import MD5, Cast, Concat
 
 from corpus.ingestion.outcomes import Outcome
 from corpus.models import Job, JobItem
-from corpus.postgres.statements import execute
+from corpus.postgres import execute
 
 _ERASED_KEY = "erased:"
 _GONE = "The document was deleted."

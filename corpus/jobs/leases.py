@@ -14,7 +14,7 @@ from corpus.jobs.kinds import kind_of
 from corpus.jobs.kinds.job_kind import set_result
 from corpus.models import Document, Job, JobItem
 from corpus.models.job import RUNNER_LOCKS
-from corpus.postgres.session_locks import try_session_lock
+from corpus.postgres import try_session_lock
 
 # A file that kills its worker so often is quarantined; twice may be an accident.
 MAX_ATTEMPTS = 3

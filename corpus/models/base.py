@@ -13,7 +13,7 @@ from corpus.access.principal import (
     current_user_id,
 )
 from corpus.errors import NotAllowed
-from corpus.postgres.statements import execute
+from corpus.postgres import execute
 
 Row_co = TypeVar("Row_co", bound=models.Model, covariant=True)
 

@@ -44,7 +44,7 @@ from corpus.lexical import ENGLISH, LANGUAGES, SCORED_CHUNKS, Bm25Score, IsAnyOf
 from corpus.models.collection import Collection
 from corpus.models.document import Document, TaggableQuerySet
 from corpus.models.tag import Tag
-from corpus.postgres.statements import fetch_prepared
+from corpus.postgres import fetch_prepared
 from corpus.vector_index import count_indexed, scaled_ef_search
 
 # About two lines of a list.

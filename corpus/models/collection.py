@@ -19,7 +19,7 @@ from corpus.characters import is_storable
 from corpus.errors import CollectionNotFound, NotAllowed
 from corpus.lexical import ENGLISH, LANGUAGES, TOTAL, IsAnyOf
 from corpus.models.base import LockableQuerySet
-from corpus.postgres.statements import execute, fetch_prepared
+from corpus.postgres import execute, fetch_prepared
 
 NAME_PATTERN = r"^[a-zA-Z][a-zA-Z0-9_-]{0,99}\Z"
 # In requests: the name, followed by @ and the owner's name for another user's collection.

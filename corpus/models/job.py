@@ -14,7 +14,7 @@ from django.db.models.functions import MD5
 from django.utils import timezone
 
 from corpus.access.principal import current_creator_id, current_key_collections
-from corpus.postgres.statements import execute
+from corpus.postgres import execute
 from corpus.telemetry import current_request_id
 
 MAX_ERRORS = 100

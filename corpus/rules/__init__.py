@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.errors import InvalidInput, RuleExists, RuleIsSet, RuleNotFound
 from corpus.models import Collection, Rule
-from corpus.postgres.statements import execute, fetch_prepared
+from corpus.postgres import execute, fetch_prepared
 from corpus.rules.conditions import FIELDS, validate_rule
 from corpus.rules.rule_file import MAX_RULES, read_rules
 

@@ -8,7 +8,7 @@ from corpus.ingestion.folder_mirror import SyncOptions
 from corpus.jobs.kinds.sync_job import start_sync
 from corpus.models import Collection, Installation, Job, WatchedFolder
 from corpus.models.base import check_writable
-from corpus.postgres.statements import execute
+from corpus.postgres import execute
 from corpus.roots.allowed import AllowedPath
 
 # Two-part key of the advisory lock of the one watching process.

@@ -18,7 +18,7 @@ from corpus.ingestion.outcomes import Outcome
 from corpus.jobs.kinds.sync_job import start_sync
 from corpus.jobs.states import delete_old_jobs
 from corpus.models import Job, WatchedFolder
-from corpus.postgres.session_locks import try_session_lock
+from corpus.postgres import try_session_lock
 from corpus.roots.file_systems import mount_points_in
 from corpus.watched.changes import FolderWatcher
 from corpus.watched.folders import WATCHER_LOCK, save_configured_folders

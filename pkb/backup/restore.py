@@ -14,7 +14,7 @@ from corpus.catalogue import ensure_default_collection
 from corpus.jobs.kinds.reembed_job import queue_lacking
 from corpus.lexical import compact_term_counts
 from corpus.models import DEFAULT_COLLECTION, Collection, DocumentCount, Installation, Job
-from corpus.postgres.owner import as_owner
+from corpus.postgres import as_owner
 from corpus.roots.shown_paths import uploads_folder
 from corpus.vector_index import ensure_vector_index, vector_index_name
 from pkb.backup.manifest import (

@@ -3,7 +3,7 @@
 from django.db import connection, transaction
 from psycopg import sql
 
-from corpus.postgres.owner import application_role
+from corpus.postgres import application_role
 
 # The audit log is append-only. Only the owner records migrations, and only the owner's trigger
 # writes the collection access that policies read.

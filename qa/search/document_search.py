@@ -7,7 +7,7 @@ from uuid import UUID
 
 from corpus.ingestion.normal_form import Heading, Outline
 from corpus.models import Chunk, Collection, Document
-from corpus.postgres.snapshot import one_snapshot
+from corpus.postgres import one_snapshot
 from corpus.sentences import sentence_spans
 from qa.grounding.outline import Section
 from qa.grounding.support.words import speaks_of

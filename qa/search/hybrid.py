@@ -23,7 +23,7 @@ from corpus.lexical import CANDIDATE_BUDGET, IsAnyOf, LexicalQuery, count_chunks
 from corpus.loaders.metadata import document_date
 from corpus.models import Chunk, ChunkTag, Collection, Embedding, Tag
 from corpus.models.chunk import ChunkQuerySet, EmbeddingQuerySet, exact_scan_limit
-from corpus.postgres.snapshot import one_snapshot
+from corpus.postgres import one_snapshot
 from corpus.roots.shown_paths import shown_uri
 from corpus.telemetry import Step, span
 from corpus.vector_index import count_indexed

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from corpus.models import Chunk, Document
-from corpus.postgres.snapshot import one_snapshot
+from corpus.postgres import one_snapshot
 from qa.search.hybrid import passage_of
 from qa.types import Passage
 

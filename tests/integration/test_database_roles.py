@@ -34,7 +34,7 @@ from corpus.models import (
     IdempotentRequest,
     Tag,
 )
-from corpus.postgres.owner import ROLE_CHECKS, as_owner
+from corpus.postgres import ROLE_CHECKS, as_owner
 from corpus.vector_index import ensure_vector_index, vector_index_name
 from pkb.postgres.roles import ensure_database
 from pkb.postgres.server import SUPERUSER

@@ -7,7 +7,7 @@ from django.db import DataError, connection, transaction
 
 from corpus.access.principal import ANONYMOUS, acting_as
 from corpus.models import Collection
-from corpus.postgres.statements import fetch_prepared
+from corpus.postgres import fetch_prepared
 from tests.support.database import execute
 
 NAMES = "SELECT name FROM corpus_collection WHERE name = %s"

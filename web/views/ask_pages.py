@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from corpus.ingestion.normal_form import find_runs, least_confidence
 from corpus.loaders.ocr import UNSURE_BELOW
 from corpus.models import ALL_COLLECTIONS, Chunk, Document, Tag
-from corpus.postgres.snapshot import one_snapshot
+from corpus.postgres import one_snapshot
 from qa.example_questions import suggest_questions
 from qa.models import Answer, Session
 from web.answer_presenter import OCR_UNSURE

@@ -18,7 +18,7 @@ from corpus.ingestion.normal_form import Outline
 from corpus.ingestion.original_files import has_pages
 from corpus.loaders.labels import LINE_LEVEL
 from corpus.models import Chunk, Collection, Document, DocumentContent
-from corpus.postgres.snapshot import one_snapshot
+from corpus.postgres import one_snapshot
 from corpus.tags import change_tags
 from qa import models
 from web.answer_presenter import render_block

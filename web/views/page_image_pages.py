@@ -15,7 +15,7 @@ from corpus.ingestion.original_files import has_pages, read_original
 from corpus.loaders.ocr import UNSURE_BELOW
 from corpus.loaders.page_images import find_on_page
 from corpus.models import Document
-from corpus.postgres.snapshot import one_snapshot
+from corpus.postgres import one_snapshot
 from web.forms import SpanForm
 from web.views.document_pages import find_document, headings_of, read_outline
 

@@ -16,7 +16,7 @@ from corpus.errors import InvalidInput, PkbError
 from corpus.jobs.run import run_items
 from corpus.models import Job
 from corpus.models.installation import FILES_ON_OTHER_HOST, KEY_CHANGED, Installation
-from corpus.postgres.owner import ROLE_CHECKS
+from corpus.postgres import ROLE_CHECKS
 from corpus.rules import save_configured_rules
 from corpus.tasks import begin_filling, recover_abandoned_jobs, run_worker
 from corpus.watched.watcher import watch_in_background

@@ -2,7 +2,7 @@ from typing import Any
 
 from django.core.management.commands import migrate
 
-from corpus.postgres.owner import as_owner
+from corpus.postgres import as_owner
 from pkb.management.atomic_migrations import AtomicMigrations
 from pkb.postgres.role_grants import grant_to_application
 
