@@ -163,7 +163,21 @@ class DocumentWriter:
         with span(Step.WRITE_CHUNKS):
             chunks, unused_words = self._write_chunks(document, is_replaced=existing is not None)
         with span(Step.WRITE_EMBEDDINGS):
-            self._write_vectors(chunks)
+            vectors = self.encoded.vectors
+            rows = [
+                Embedding(
+                    chunk=row,
+                    collection_id=row.collection_id,
+                    model=self.encoded.model,
+                    dimension=len(vectors[chunk.input_sha256]),
+                    input_sha256=chunk.input_sha256,
+                    vector=vectors[chunk.input_sha256],
+                )
+                for row, chunk in zip(chunks, self.version.chunks, strict=True)
+                if chunk.input_sha256 in vectors
+            ]
+            # Unchanged chunks have their vectors already.
+            Embedding.objects.bulk_create(rows, ignore_conflicts=True, batch_size=500)
         with span(Step.WRITE_TAGS):
             by_rules = tags_by_rules(document) if self.apply_rules else []
             tags = tuple(dict.fromkeys((*self.attributes.tags, *by_rules)))
@@ -269,20 +283,3 @@ class DocumentWriter:
         fresh = [row for row in stored if row._state.adding]
         Chunk.objects.bulk_create(fresh, batch_size=500)
         return stored, words
-
-    def _write_vectors(self, stored: Sequence[Chunk]) -> None:
-        vectors = self.encoded.vectors
-        rows = [
-            Embedding(
-                chunk=row,
-                collection_id=row.collection_id,
-                model=self.encoded.model,
-                dimension=len(vectors[chunk.input_sha256]),
-                input_sha256=chunk.input_sha256,
-                vector=vectors[chunk.input_sha256],
-            )
-            for row, chunk in zip(stored, self.version.chunks, strict=True)
-            if chunk.input_sha256 in vectors
-        ]
-        # Unchanged chunks have their vectors already.
-        Embedding.objects.bulk_create(rows, ignore_conflicts=True, batch_size=500)
