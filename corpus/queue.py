@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Count, DurationField, ExpressionWrapper, F, Max, Min, Q, QuerySet
 from django.db.models.functions import Coalesce, Greatest, Now
 from procrastinate import exceptions
@@ -14,7 +14,7 @@ from procrastinate.contrib.django.models import ProcrastinateJob, ProcrastinateW
 
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.models import Installation, Job
-from corpus.postgres import fetch_prepared
+from corpus.postgres import execute, fetch_prepared
 
 QUEUE = "pkb"
 # Tasks for workers of the host that stores the files.
@@ -123,12 +123,12 @@ def enqueue_job(job_id: UUID, *, delay_s: int = 0) -> None:
     It waits behind other jobs of its creator, and in turns with those of other creators. A job
     without a creator counts for the owner of its collection.
     """
-    with acting_as(SYSTEM), connection.cursor() as cursor:
+    with acting_as(SYSTEM):
         maker = Job.objects.filter(pk=job_id).values_list(
             Coalesce("made_by", "collection__owner"), flat=True
         )
-        cursor.execute(_NEXT_PRIORITY, {"maker": maker.first(), "job": job_id, "task": RUN_JOB})
-        (priority,) = cursor.fetchone()
+        values = {"maker": maker.first(), "job": job_id, "task": RUN_JOB}
+        [(priority,)] = execute(_NEXT_PRIORITY, values)
     _enqueue(
         RUN_JOB,
         f"{RUN_JOB}:{job_id}",

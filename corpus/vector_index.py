@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from time import sleep
 
 from django.db import connection, transaction
-from django.db.backends.utils import CursorWrapper
 
 from corpus.postgres import as_owner, execute, text_key
 
@@ -52,8 +51,8 @@ def count_indexed(model: str) -> int:
 def scaled_ef_search(indexed: int) -> Iterator[None]:
     """Open a transaction with ``ef_search`` scaled to the size of the index."""
     candidates = min(indexed // VECTORS_A_CANDIDATE, MAX_CANDIDATES)
-    with transaction.atomic(savepoint=False), connection.cursor() as cursor:
-        cursor.execute(_SET_EF_SEARCH, [candidates])
+    with transaction.atomic(savepoint=False):
+        execute(_SET_EF_SEARCH, [candidates])
         yield
 
 
@@ -67,18 +66,18 @@ def ensure_vector_index(*, model: str, dimension: int) -> None:
     if _is_valid(name):
         return
     concurrently = "" if connection.in_atomic_block else "CONCURRENTLY"
-    with as_owner(), _index_lock(name), connection.cursor() as cursor:
+    with as_owner(), _index_lock(name):
         is_valid = _is_valid(name)
         if is_valid:
             return
         if is_valid is not None:
-            cursor.execute(f"DROP INDEX {concurrently} IF EXISTS {name}")
+            execute(f"DROP INDEX {concurrently} IF EXISTS {name}")
         if connection.in_atomic_block:
             # CREATE INDEX fails while deferred checks of this transaction are pending.
-            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
-        with _memory_for(model, dimension=dimension, cursor=cursor):
+            execute("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
+        with _memory_for(model, dimension=dimension):
             # Django binds parameters in the client, so that one may stand in a CREATE INDEX.
-            cursor.execute(
+            execute(
                 f"CREATE INDEX {concurrently} IF NOT EXISTS {name} ON corpus_embedding"
                 f" USING hnsw ((vector::halfvec({int(dimension)})) halfvec_cosine_ops)"
                 f" WITH (m = {HNSW_M}, ef_construction = {HNSW_EF_CONSTRUCTION})"
@@ -88,10 +87,9 @@ def ensure_vector_index(*, model: str, dimension: int) -> None:
 
 
 @contextmanager
-def _memory_for(model: str, *, dimension: int, cursor: CursorWrapper) -> Iterator[None]:
+def _memory_for(model: str, *, dimension: int) -> Iterator[None]:
     """Raise the memory of the index build if it needs more and the server has enough."""
-    cursor.execute(_MEMORY, [model])
-    count, work_mem_bytes, cache_bytes = cursor.fetchone()
+    [(count, work_mem_bytes, cache_bytes)] = execute(_MEMORY, [model])
     needed_bytes = count * (2 * dimension + LINKS_BYTES)
     if not work_mem_bytes < needed_bytes <= SHARE_OF_CACHE * cache_bytes:
         yield
@@ -102,13 +100,13 @@ def _memory_for(model: str, *, dimension: int, cursor: CursorWrapper) -> Iterato
         "max_parallel_maintenance_workers": "0",
     }
     for name, value in options.items():
-        cursor.execute("SELECT set_config(%s, %s, %s)", [name, value, connection.in_atomic_block])
+        execute("SELECT set_config(%s, %s, %s)", [name, value, connection.in_atomic_block])
     try:
         yield
     finally:
         if not connection.in_atomic_block:
             for name in options:
-                cursor.execute(f"RESET {name}")
+                execute(f"RESET {name}")
 
 
 def _is_valid(name: str) -> bool | None:
@@ -127,13 +125,10 @@ def _index_lock(name: str) -> Iterator[None]:
     key = text_key(name)
     is_atomic = connection.in_atomic_block
     lock = f"SELECT pg_try_advisory{'_xact' if is_atomic else ''}_lock(%s)"
-    with connection.cursor() as cursor:
-        cursor.execute(lock, [key])
-        while cursor.fetchone() != (True,):
-            sleep(POLL_S)
-            cursor.execute(lock, [key])
-        try:
-            yield
-        finally:
-            if not is_atomic:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [key])
+    while execute(lock, [key]) != [(True,)]:
+        sleep(POLL_S)
+    try:
+        yield
+    finally:
+        if not is_atomic:
+            execute("SELECT pg_advisory_unlock(%s)", [key])

@@ -96,11 +96,10 @@ def test_one_that_was_cut_off_is_made_anew() -> None:
 def memory(settings: str, *, dimension: int) -> list[str]:
     """The memory and helpers of a build of five vectors, on a server set so."""
     names = ("maintenance_work_mem", "max_parallel_maintenance_workers")
-    with connection.cursor() as cursor:
-        cursor.execute(settings)
-        with _memory_for(MODEL, dimension=dimension, cursor=cursor):
-            cursor.execute(f"SELECT {', '.join(f'current_setting({name!r})' for name in names)}")
-            return list(cursor.fetchone())
+    execute(settings)
+    with _memory_for(MODEL, dimension=dimension):
+        (values,) = execute(f"SELECT {', '.join(f'current_setting({name!r})' for name in names)}")
+    return list(values)
 
 
 def test_a_graph_gets_the_memory_that_it_needs() -> None:
