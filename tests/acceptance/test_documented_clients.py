@@ -66,12 +66,11 @@ def test_each_recipe_is_found() -> None:
     assert set(RECIPES) == {"OpenAI's SDK", "LangChain", "LlamaIndex", "Generated clients"}
 
 
-def test_openais_sdk_answers_and_searches(run_recipe: Any) -> None:
+def test_openais_sdk_answers_with_quotes(run_recipe: Any) -> None:
     names = run_recipe("OpenAI's SDK")
     assert "Orsolya Quill" in names["text"]
     assert all(quote in LIGHTHOUSE for quote in names["quotes"])
     assert names["quotes"]
-    assert names["passages"][0] in LIGHTHOUSE
     names["client"].close()
 
 

@@ -89,7 +89,6 @@ POSTED = {
     "v1/chat/completions": {
         "model": "pkb/default", "messages": [{"role": "user", "content": LIGHTHOUSE_QUESTION}],
     },
-    "v1/vector_stores/default/search": {"query": LIGHTHOUSE_QUESTION},
     "v1/responses": {"model": "pkb/default", "input": LIGHTHOUSE_QUESTION},
 }  # fmt: skip
 

@@ -5,7 +5,6 @@ from qa.api.openai.embeddings import EmbeddingsView
 from qa.api.openai.rerank import RerankView
 from qa.api.openai.responses import ResponsesView
 from qa.api.openai.served_models import ModelsView, ModelView
-from qa.api.openai.vector_stores import StoreSearchView, StoresView, StoreView
 
 urlpatterns = [
     path("models", ModelsView.as_view(), name="openai_models"),
@@ -13,17 +12,6 @@ urlpatterns = [
     re_path(r"^models/(?P<model>[\s\S]+)$", ModelView.as_view(), name="openai_model"),
     path("chat/completions", ChatCompletionsView.as_view(), name="openai_chat"),
     path("responses", ResponsesView.as_view(), name="openai_responses"),
-    path("vector_stores", StoresView.as_view(), name="openai_vector_stores"),
-    re_path(
-        r"^vector_stores/(?P<store_id>[\s\S]+)/search$",
-        StoreSearchView.as_view(),
-        name="openai_vector_store_search",
-    ),
-    re_path(
-        r"^vector_stores/(?P<store_id>[\s\S]+)$",
-        StoreView.as_view(),
-        name="openai_vector_store",
-    ),
     path("embeddings", EmbeddingsView.as_view(), name="openai_embeddings"),
     path("rerank", RerankView.as_view(), name="openai_rerank"),
 ]
