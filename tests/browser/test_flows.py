@@ -442,7 +442,7 @@ def test_a_grid_is_made_filled_opened_and_downloaded(page: Page, site: Site, wid
 @pytest.mark.parametrize("width", [1280, 360])
 def test_a_question_stands_until_it_is_stopped(page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
-    page.goto("/ui/ask")
+    page.goto("/ui/ask?collection=default")
     ask(page, LIGHTHOUSE_QUESTION)
     page.get_by_role("button", name="Tell me if it changes").click()
     expect(page.locator(".turn .acts .said")).to_contain_text("asks this again")
