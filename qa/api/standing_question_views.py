@@ -61,6 +61,7 @@ class StandingQuestionUpdate(serializers.Serializer[Any]):
         tag="Ask",
         summary="Ask a question again when documents change",
         scope=Scope.READ,
+        example={"answer_id": "3f795d47-5c1e-4a4b-9c3e-8f1d1f0e9a57"},
     ),
 )
 class StandingQuestionsView(generics.ListAPIView[StandingQuestion]):

@@ -13,8 +13,8 @@ from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("small_models")]
 
-ROW_COUNT = 12
-QUESTIONS = [f"When was the granary number {number} mended?" for number in range(8)]
+ROW_COUNT = 4
+QUESTIONS = [f"When was the granary number {number} mended?" for number in range(4)]
 
 
 def cells(database: str) -> set[object]:
