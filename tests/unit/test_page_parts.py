@@ -6,11 +6,18 @@ from datetime import UTC, date, datetime
 import pytest
 
 from corpus.jobs.kinds.edit_job import Act
-from corpus.models import Chunk, Document, Job
+from corpus.models import Document, Job
 from qa.context import EXTRACTIVE
 from tests.support.documents import SHORT_ANSWER, UNSURE_ANSWER, record_of
 from web.answer_presenter import NOTHING_PROVED, STOOD_IN, Turn
-from web.templatetags.pages import about, first_words, job_figures, job_name, place_name, type_name
+from web.templatetags.pages import (
+    about,
+    job_figures,
+    job_name,
+    place_name,
+    type_name,
+    without_markup,
+)
 from web.views.quality_pages import AXIS, MARGIN, day_bars
 from web.views.search_pages import find_terms
 
@@ -41,13 +48,13 @@ def test_words_of_the_query_are_marked(text: str, query: str, hits: list[str]) -
         ("It is **very impor", "It is very impor"),
     ],
 )
-def test_the_first_words_of_a_chunk_have_no_marks_of_form(begin: str, shown: str) -> None:
+def test_a_part_of_a_text_is_shown_without_markup(begin: str, shown: str) -> None:
     document = Document(media_type="text/markdown")
-    assert first_words(Chunk(text_preview=begin), document) == shown
+    assert without_markup(begin, document) == shown
     plain = Document(media_type="text/plain")
-    assert first_words(Chunk(text_preview="a  **b**"), plain) == "a **b**"
+    assert without_markup("a  **b**", plain) == "a **b**"
     page = Document(media_type="text/html")
-    assert first_words(Chunk(text_preview="| Boat | F*e |\n| --- |"), page) == "Boat F*e"
+    assert without_markup("| Boat | F*e |\n| --- |", page) == "Boat F*e"
 
 
 def test_bars_of_days_grow_from_the_axis() -> None:

@@ -58,14 +58,13 @@ _OPEN_MARKS = re.compile(r"\*\*|`|(?<!\w)__|__(?!\w)")
 
 
 @register.filter
-def first_words(chunk: Any, document: Any) -> str:
-    """Return the beginning of a chunk, without markup."""
-    begin = chunk.text_preview
+def without_markup(text: str, document: Any) -> str:
+    """Return a part of a document's text on one line, without the markup of its media type."""
     if document.media_type in {MARKDOWN, *WITH_TABLES}:
-        begin = _ROW.sub(lambda row: row[0].strip("|-: ").replace("|", " "), begin)
+        text = _ROW.sub(lambda row: row[0].strip("|-: ").replace("|", " "), text)
     if document.media_type != MARKDOWN:
-        return " ".join(begin.split())
-    shown = visible_text(_CUT_LINK.sub(r"\1", begin), media_type=MARKDOWN)
+        return " ".join(text.split())
+    shown = visible_text(_CUT_LINK.sub(r"\1", text), media_type=MARKDOWN)
     return _OPEN_MARKS.sub("", shown)
 
 
