@@ -36,7 +36,11 @@ from corpus.models import Collection, Document
 from qa.answer_question import answer_question
 from qa.context import build_context
 from qa.models import Answer, StandingQuestion
-from qa.standing_questions import ask_changed_questions, keep_asking, quotes_of
+from qa.standing_questions import (
+    ask_changed_questions,
+    comparable_content,
+    get_or_create_standing_question,
+)
 
 COLLECTION = "standing-benchmark"
 QUESTIONS = ROOT / "data" / "evaluation" / "standing_questions.txt"
@@ -64,7 +68,7 @@ def main() -> None:
     questions = QUESTIONS.read_text().splitlines()
     before = {question: _ask(question) for question in questions}
     for question in questions:
-        keep_asking(before[question].pk)
+        get_or_create_standing_question(before[question].pk)
     ask_changed_questions(should_stop=lambda: False)
     counts = dict.fromkeys(("asked", "asked_again", "changed", "told", "missed", "wrong"), 0)
     previous = first
@@ -78,7 +82,7 @@ def main() -> None:
         ask_changed_questions(should_stop=lambda: False)
         for standing in StandingQuestion.objects.all():
             new = _ask(standing.question)
-            has_changed = quotes_of(new) != quotes_of(before[standing.question])
+            has_changed = comparable_content(new) != comparable_content(before[standing.question])
             is_told = not standing.is_seen
             counts["asked"] += 1
             counts["asked_again"] += answers[standing.question] != standing.answer_id

@@ -145,6 +145,7 @@ class GridKind(JobKind):
             return ItemResult(Outcome.REMOVED, str(item.document_id))
         cells = grid.answers.filter(asked_document=row, asked_sha256=row.content_sha256)
         asked = set(cells.values_list("question", flat=True))
+        context = build_context()
         for question in grid.questions:
             if question in asked:
                 continue
@@ -154,7 +155,7 @@ class GridKind(JobKind):
                     collection=grid.collection.qualified_name,
                     document_id=row.pk,
                     k=settings.PKB_RETRIEVAL_K,
-                    context=build_context(),
+                    context=context,
                     route="grid",
                     grid=grid,
                 )

@@ -24,7 +24,7 @@ from qa.models import NO_QUESTIONS, Answer, Message, StandingQuestion
 from qa.search_passages import search_passages
 from qa.types import Passage, Query
 
-# Of one user. Each is searched for after every change of its collection, some 20 a second.
+# Of one user: each is searched for after every change of its collection.
 MAX_STANDING_QUESTIONS = 100
 
 # Finer than the differences of scores that decide what is read: of 9 answers that changed in 60
@@ -34,7 +34,7 @@ SCORE_DECIMALS = 3
 log = structlog.get_logger(__name__)
 
 
-def keep_asking(answer_id: UUID) -> StandingQuestion:
+def get_or_create_standing_question(answer_id: UUID) -> StandingQuestion:
     """Return the standing question of an answer, created if there is none.
 
     Raises:
@@ -46,7 +46,9 @@ def keep_asking(answer_id: UUID) -> StandingQuestion:
         raise AnswerNotFound(f"There is no answer {answer_id}.")
     is_limited = answer.collection_id is None or answer.asked_document_id or answer.grid_id
     if is_limited or answer.kind == Answer.Kind.ERASED or answer.intent in NO_QUESTIONS:
-        raise InvalidInput("Only a question to one whole collection can stand.", field="answer_id")
+        raise InvalidInput(
+            "Only a question to one whole collection can be a standing question.", field="answer_id"
+        )
     message = Message.objects.filter(answer=answer).first()
     asked = {
         "question": message.searched if message else answer.question,
@@ -90,7 +92,7 @@ def ask_changed_questions(*, should_stop: Callable[[], bool]) -> None:
         if should_stop():
             return
         try:
-            with acting_as(_asker(standing)):
+            with acting_as(_principal_of(standing)):
                 _ask_again(standing, version)
         except CollectionNotFound:  # its user may not read it any more
             continue
@@ -98,7 +100,7 @@ def ask_changed_questions(*, should_stop: Callable[[], bool]) -> None:
             log.warning("standing_question_failed", question=str(standing.pk), reason=str(exc))
 
 
-def _asker(standing: StandingQuestion) -> Principal:
+def _principal_of(standing: StandingQuestion) -> Principal:
     if standing.made_by_id is None:
         return SYSTEM
     return Principal(
@@ -122,7 +124,7 @@ def _ask_again(standing: StandingQuestion, version: list[UUID]) -> None:
         )  # fmt: skip
         new, old = Answer.objects.get(pk=answered.id), standing.answer
         values["answer"] = new
-        if old is None or quotes_of(old) == quotes_of(new):
+        if old is None or comparable_content(old) == comparable_content(new):
             unused = old
         else:
             unused = standing.previous
@@ -145,7 +147,7 @@ def _digest(passage: Passage) -> str:
     return sha256("\0".join(parts).encode()).hexdigest()
 
 
-def quotes_of(answer: Answer) -> tuple[str, bool, list[str]]:
-    """Return what makes an answer another one: kind, disagreement and quotes."""
+def comparable_content(answer: Answer) -> tuple[str, bool, list[str]]:
+    """Return the kind, disagreement and quotes; an answer that differs in them has changed."""
     quotes = sorted(" ".join(each.quote.split()) for each in answer.citations.all())
     return answer.kind, bool(answer.disagreement), quotes

@@ -67,7 +67,7 @@ class Exchange:
 
 
 class QAInput(TypedDict):
-    """What the graph is started with."""
+    """The input of the graph."""
 
     question: str
     history: tuple[Exchange, ...]  # oldest first

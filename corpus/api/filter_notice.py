@@ -1,4 +1,4 @@
-"""Tell in a header that no document has a key of a filter."""
+"""Name, in a response header, the keys of a filter that no document has."""
 
 import json
 
@@ -29,5 +29,5 @@ def filter_notice(filters: Filter | None, collection: str) -> dict[str, str]:
     # JSON strings: a header is ASCII, of one line.
     return {
         NOTICE: f"No document has the metadata {', '.join(map(json.dumps, unknown))}."
-        f" There are: {', '.join(map(json.dumps, known)) or 'none'}."
+        f" Known keys: {', '.join(map(json.dumps, known)) or 'none'}."
     }

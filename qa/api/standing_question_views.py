@@ -15,7 +15,7 @@ from corpus.api.pagination import NewestFirstPagination
 from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import AnswerNotFound, Errors, StandingQuestionNotFound
 from qa.models import Answer, StandingQuestion
-from qa.standing_questions import find_standing_question, keep_asking
+from qa.standing_questions import find_standing_question, get_or_create_standing_question
 
 
 class StandingAnswer(serializers.Serializer[Any]):
@@ -76,7 +76,9 @@ class StandingQuestionsView(generics.ListAPIView[StandingQuestion]):
 
     @extend_schema(request=StandingQuestionInput, responses={201: StandingQuestionShown})
     def post(self, request: Request) -> Response:
-        standing = keep_asking(**read_input(StandingQuestionInput, request.data))
+        standing = get_or_create_standing_question(
+            **read_input(StandingQuestionInput, request.data)
+        )
         return Response(StandingQuestionShown(standing).data, status=201)
 
 

@@ -212,7 +212,7 @@ def test_metadata_that_no_document_has_are_named_where_nothing_is_found(
         return reply.headers.get("X-Notice")
 
     assert notice("autör", "Ida") == (
-        'No document has the metadata "aut\\u00f6r". There are: "author".'
+        'No document has the metadata "aut\\u00f6r". Known keys: "author".'
     )
     assert notice("author", "Ida") is notice("author", "Otto") is None
 
