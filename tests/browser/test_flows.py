@@ -20,6 +20,8 @@ QUAY = (
     "It lifts nine tonnes and is oiled every Friday."
 )
 QUAY_QUESTION = "Who painted the crane on the quay of Umlet?"
+MILL = "The mill at Tarvik was built by Agda Holm. Its sails turn to the left, and it grinds rye."
+MILL_QUESTION = "Who built the mill at Tarvik?"
 UNANSWERABLE = "Which enzyme unwinds the double helix of DNA?"
 
 
@@ -406,20 +408,20 @@ def test_an_archive_becomes_its_files_with_what_is_refused(page: Page) -> None:
 @pytest.mark.parametrize("width", [1280, 360])
 def test_a_grid_is_made_filled_opened_and_downloaded(page: Page, site: Site, width: int) -> None:
     site.client.post("/collections", json={"name": "pier"})
-    for text, title in ((LIGHTHOUSE, "Bavoke"), (QUAY, "Quay")):
+    for text, title in ((LIGHTHOUSE, "Bavoke"), (MILL, "Mill")):
         site.client.post("/ingest", json={"text": text, "title": title, "collection": "pier"})
     page.set_viewport_size({"width": width, "height": 800})
     page.goto("/ui/search")
     page.get_by_role("link", name="grid", exact=True).click()
     page.get_by_label("Name").fill(f"Builders {width}")
-    page.get_by_label("Questions").fill(f"{LIGHTHOUSE_QUESTION}\n\n{QUAY_QUESTION}\n")
+    page.get_by_label("Questions").fill(f"{LIGHTHOUSE_QUESTION}\n\n{MILL_QUESTION}\n")
     page.get_by_label("Collection").select_option("pier")
     assert_accessible(page)
     page.get_by_role("button", name="Create grid").click()
     row = page.get_by_role("row", name="Bavoke")
     expect(row.get_by_role("link", name="Orsolya Quill")).to_be_visible()
     expect(row.get_by_role("link", name="not found")).to_be_visible()
-    expect(page.get_by_role("row", name="Quay").locator("td").last).to_contain_text("Tobias Renn")
+    expect(page.get_by_role("row", name="Mill").locator("td").last).to_contain_text("Agda Holm")
     expect(page.locator("#state .state")).to_have_count(0)
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert_accessible(page)
