@@ -175,6 +175,12 @@ class StandingQuestionNotFound(NotFound):
     code = "standing_question_not_found"
 
 
+class WebhookNotFound(NotFound):
+    """No webhook, or delivery of it, has this id."""
+
+    code = "webhook_not_found"
+
+
 class ModelNotFound(NotFound):
     """No model has this name."""
 

@@ -1,4 +1,4 @@
-"""Fetch user-submitted URLs. All such requests go through this module.
+"""Requests to user-submitted URLs: fetch pages, send webhooks. All of them go through this module.
 
 A host name is resolved once, and the connection uses the checked IP address, also for each
 redirect. Only public IP addresses are reached, unless the settings name the host.
@@ -7,6 +7,7 @@ redirect. Only public IP addresses are reached, unless the settings name the hos
 import ssl
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -106,7 +107,7 @@ def fetch(
     }
     for followed in range(max_redirects + 1):
         parts = check_url(url)
-        with _send_request(parts, known, ends) as response:
+        with _send_request(parts, known, ends, hosts=settings.PKB_FETCH_HOSTS) as response:
             # The last header of each name.
             headers = {
                 name.lower().decode(): value.decode("latin-1") for name, value in response.headers
@@ -134,25 +135,45 @@ def fetch(
     raise AssertionError  # the last one returned, or was a redirect
 
 
+def post(url: str, content: bytes, *, headers: Mapping[str, str], total_s: float) -> int:
+    """Send a webhook and return the HTTP status of the reply; follow no redirect.
+
+    Args:
+        total_s: Timeout of the whole request.
+
+    Raises:
+        FetchingOff, NotFetched: As ``fetch``; hosts of ``PKB_WEBHOOK_HOSTS`` are always allowed.
+    """
+    hosts = settings.PKB_WEBHOOK_HOSTS
+    parts, ends = check_url(url, hosts=hosts), monotonic() + total_s
+    with _send_request(parts, headers, ends, hosts=hosts, content=content) as response:
+        return response.status
+
+
 def check_fetching() -> None:
     """Raise FetchingOff unless URLs may be fetched."""
     if settings.PKB_FETCH == "off":
         raise FetchingOff("PKB_FETCH is off. An administrator can turn it on.")
 
 
-def check_url(url: str) -> SplitResult:
+def check_url(url: str, *, hosts: AbstractSet[str] = frozenset()) -> SplitResult:
     """Split a URL, without its fragment.
+
+    Args:
+        hosts: Allowed whatever ``PKB_FETCH`` says, by http and https.
 
     Raises:
         FetchingOff, NotFetched: It may not be fetched.
     """
-    check_fetching()
     try:
         parts = urlsplit(url.strip())
         port = parts.port
     except ValueError as exc:
         raise NotFetched("This is not a valid URL.") from exc
-    schemes = {"https", settings.PKB_FETCH}
+    schemes = {"https", "http"}
+    if parts.hostname not in hosts:
+        check_fetching()
+        schemes = {"https", settings.PKB_FETCH}
     if parts.scheme not in schemes:
         raise NotFetched(f"Only {' and '.join(sorted(schemes))} URLs are allowed (PKB_FETCH).")
     if not parts.hostname or parts.username is not None or port == 0:
@@ -163,8 +184,8 @@ def check_url(url: str) -> SplitResult:
     )
 
 
-def _resolve(host: str, port: int) -> str:
-    """Return the IP address to connect to.
+def _resolve(host: str, port: int, hosts: AbstractSet[str]) -> str:
+    """Return the IP address to connect to; of ``hosts`` it may be private.
 
     Raises:
         NotFetched: The host has no address, or a private one. The message is the same, so that it
@@ -175,19 +196,24 @@ def _resolve(host: str, port: int) -> str:
     except (gaierror, UnicodeError) as exc:
         raise NotFetched("The host of the URL has no public IP address.") from exc
     addresses = [ip_address(str(each[4][0]).partition("%")[0]) for each in infos]
-    is_named = host.lower() in settings.PKB_FETCH_HOSTS
-    if not addresses or not (is_named or all(map(is_public_ip, addresses))):
+    if not addresses or not (host.lower() in hosts or all(map(is_public_ip, addresses))):
         raise NotFetched("The host of the URL has no public IP address.")
     return str(addresses[0])
 
 
 @contextmanager
 def _send_request(
-    parts: SplitResult, known: dict[str, str], ends: float
+    parts: SplitResult,
+    optional: Mapping[str, str],
+    ends: float,
+    *,
+    hosts: AbstractSet[str],
+    content: bytes | None = None,
 ) -> Iterator[httpcore2.Response]:
+    """Send a GET request, or POST ``content``; headers without a value are left out."""
     host, port = str(parts.hostname), parts.port or _PORTS[parts.scheme]
-    backend = _PinnedBackend(_resolve(host, port), ends)
-    optional = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity", **known}
+    backend = _PinnedBackend(_resolve(host, port, hosts), ends)
+    optional = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity", **optional}
     target = parts.path + (f"?{parts.query}" if parts.query else "")
     url = httpcore2.URL(
         scheme=parts.scheme.encode(),
@@ -202,10 +228,11 @@ def _send_request(
     ]
     # Reading the system's certificates takes longer than a request.
     context = ssl.create_default_context() if parts.scheme == "https" else None
+    method = "GET" if content is None else "POST"
     try:
         with (
             httpcore2.ConnectionPool(ssl_context=context, network_backend=backend) as pool,
-            pool.stream("GET", url, headers=headers) as response,
+            pool.stream(method, url, headers=headers, content=content) as response,
         ):
             yield response
     except (

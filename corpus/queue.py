@@ -22,6 +22,7 @@ HOME_QUEUE = "pkb-home"
 RUN_JOB = "corpus.run_job"
 DROP_FILES = "corpus.drop_files"
 FILL = "corpus.fill_token_vectors"
+SEND_WEBHOOKS = "corpus.send_webhooks"
 # The lowest priority, behind all tasks that users wait for.
 FILL_PRIORITY = -(2**31)
 # A worker sends a heartbeat every ten seconds; Procrastinate uses the same timeout.
@@ -150,6 +151,12 @@ def enqueue_file_deletion() -> None:
     """Queue the deletion of dropped files on the host that stores them, unless it is queued."""
     if not _is_queued(DROP_FILES):
         _enqueue(DROP_FILES, DROP_FILES, queue=HOME_QUEUE, timestamp=0)
+
+
+def enqueue_webhooks(*, delay_s: int = 0) -> None:
+    """Queue the sending of what webhooks are to tell, unless it is queued."""
+    if not _is_queued(SEND_WEBHOOKS):
+        _enqueue(SEND_WEBHOOKS, SEND_WEBHOOKS, delay_s=delay_s, timestamp=0)
 
 
 def enqueue_token_vectors(collection_id: int, *, since: float = 0.0, delay_s: int = 0) -> None:

@@ -29,10 +29,12 @@ from corpus.queue import (
     HOME_QUEUE,
     QUEUE,
     RUN_JOB,
+    SEND_WEBHOOKS,
     add_home_worker,
     enqueue_file_deletion,
     enqueue_job,
     enqueue_token_vectors,
+    enqueue_webhooks,
     has_waiting_tasks,
     queue_of,
     served_queues,
@@ -40,6 +42,7 @@ from corpus.queue import (
 from corpus.sites import refresh_due_sites
 from corpus.token_vectors import background_embedder, delete_stale_token_vectors, fill_token_vectors
 from corpus.watched.due_syncs import start_due_syncs
+from corpus.webhooks import send_due
 
 log = structlog.get_logger(__name__)
 
@@ -47,6 +50,9 @@ log = structlog.get_logger(__name__)
 SLICE_S = 20.0
 # Delay if nothing could be done, for example because the embedder fails.
 RETRY_DELAY_S = 5
+# Slow receivers of webhooks get at most a quarter of a worker's time.
+WEBHOOK_SLICE_S = 5.0
+WEBHOOK_PAUSE_S = 15
 
 
 @app.task(name=RUN_JOB, queue=QUEUE, pass_context=True)
@@ -165,6 +171,14 @@ def compact_terms(timestamp: int) -> None:
 @app.task(name="corpus.refresh_sites", queue=QUEUE, queueing_lock="corpus.refresh_sites")
 def refresh_sites(timestamp: int) -> None:
     refresh_due_sites()
+
+
+@app.periodic(cron="* * * * *")
+@app.task(name=SEND_WEBHOOKS, queue=QUEUE, queueing_lock=SEND_WEBHOOKS, pass_context=True)
+def send_webhooks(context: JobContext, timestamp: int) -> None:
+    slice_ends = monotonic() + WEBHOOK_SLICE_S
+    if not send_due(should_stop=lambda: context.should_abort() or monotonic() > slice_ends):
+        enqueue_webhooks(delay_s=0 if context.should_abort() else WEBHOOK_PAUSE_S)
 
 
 class _HomeJobManager(JobManager):

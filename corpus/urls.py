@@ -12,6 +12,7 @@ from corpus.api import (
     site_views,
     source_views,
     tag_views,
+    webhook_views,
 )
 
 
@@ -67,4 +68,16 @@ urlpatterns = [
     path("sources/<name:name>/sync", source_views.SourceSyncView.as_view(), name="source_sync"),
     path("tags", tag_views.TagsView.as_view(), name="tags"),
     path("tags/<name:name>", tag_views.TagView.as_view(), name="tag"),
+    path("webhooks", webhook_views.WebhooksView.as_view(), name="webhooks"),
+    path("webhooks/<uuid:webhook_id>", webhook_views.WebhookView.as_view(), name="webhook"),
+    path(
+        "webhooks/<uuid:webhook_id>/deliveries",
+        webhook_views.DeliveriesView.as_view(),
+        name="deliveries",
+    ),
+    path(
+        "webhooks/<uuid:webhook_id>/deliveries/<uuid:delivery_id>/send",
+        webhook_views.SendAgainView.as_view(),
+        name="send_again",
+    ),
 ]

@@ -320,6 +320,8 @@ class Env(ServerEnv):
     """allow fetching web pages; `http`: by http and https"""
     PKB_FETCH_HOSTS: str = ""
     """private hosts that may be fetched, comma-separated"""
+    PKB_WEBHOOK_HOSTS: str = ""
+    """hosts that webhooks may always reach, also private ones and by http, comma-separated"""
     PKB_CRAWL_DELAY_S: float = Field(default=1, ge=0, le=60)
     """seconds between two requests to a website; more if its robots.txt asks"""
     PKB_CRAWL_MAX_PAGES: int = Field(default=10_000, ge=1, le=100_000)

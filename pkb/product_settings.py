@@ -67,6 +67,7 @@ def product_settings(env: Env, data_dir: Path) -> dict[str, Any]:
             "timeout_s": env.PKB_CONVERTER_TIMEOUT_S,
         },
         "PKB_FETCH_HOSTS": {host.lower() for host in split_names(env.PKB_FETCH_HOSTS)},
+        "PKB_WEBHOOK_HOSTS": {host.lower() for host in split_names(env.PKB_WEBHOOK_HOSTS)},
         "PKB_WATCH": parse_watched_folders(env.PKB_WATCH),
         "PKB_SOURCES": env.sources,
         "PKB_MANAGE": BASE_DIR / "manage.py",

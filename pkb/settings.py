@@ -238,6 +238,7 @@ SPECTACULAR_SETTINGS = {
             "name": "Grids",
             "description": "Questions that are asked of each document of a collection.",
         },
+        {"name": "Webhooks", "description": "Signed messages that tell other programs of events."},
         {
             "name": "Index scripts",
             "description": "Compatible endpoints for scripts that call a collection an index.",

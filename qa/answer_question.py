@@ -13,7 +13,7 @@ from django.db.models import Model
 from accounts.audit import record_event
 from corpus.access.principal import current_user_id
 from corpus.errors import DocumentNotFound, GridNotFound
-from corpus.models import ALL_COLLECTIONS, Chunk, Collection, Document
+from corpus.models import ALL_COLLECTIONS, Chunk, Collection, Document, WebhookEvent
 from corpus.telemetry import (
     Step,
     answer_cache,
@@ -25,6 +25,7 @@ from corpus.telemetry import (
     prompt_tokens,
     span,
 )
+from corpus.webhooks import tell
 from qa import models
 from qa.answer_cache import find_slot
 from qa.concurrency import Listener, answering_slot
@@ -227,6 +228,8 @@ def record_answer(
         if str(citation.chunk_id) not in chunks_here:
             citation.chunk_id = None
     models.Citation.objects.bulk_create(rows)
+    if row.disagreement and grid is None:
+        tell(WebhookEvent.ANSWER_DISAGREEMENT, [row])
     if current_user_id() is not None and grid is None:
         text = answer.question if settings.PKB_AUDIT_QUESTIONS else ""
         record_event("ask", subject=row.pk, text=text)

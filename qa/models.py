@@ -115,6 +115,10 @@ class AnswerQuerySet(LockableQuerySet["Answer"]):
             self.filter(text="", grid=None).exclude(kind="erased").exclude(intent__in=NO_QUESTIONS)
         )
 
+    def to_people(self) -> Self:
+        """Keep answers that are asked for once, not by a grid or standing question."""
+        return self.filter(grid=None, standing=None, standing_before=None)
+
     def by_question(self) -> models.QuerySet[Any, Any]:
         """Group by question: ``question``, count (``times``), and last time."""
         rows = self.order_by().values("question")

@@ -21,7 +21,14 @@ from accounts.audit import purge_events
 from accounts.lockouts import purge_logins
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.ingestion.uploaded_files import delete_orphaned_uploads
-from corpus.models import Collection, DocumentContent, Tombstone
+from corpus.models import (
+    Collection,
+    DocumentContent,
+    Tombstone,
+    WebhookDelivery,
+    WebhookEvent,
+)
+from corpus.webhooks import tell
 from qa import models
 from qa.models import ERASED_ANSWER, ERASED_CITATION, ChatEvent, ChatStream, Message, Session
 
@@ -57,6 +64,7 @@ def erase_derived_answers(sender: Any, *, documents: Sequence[UUID], **_: Any) -
     answers = list(citations.order_by().values_list("answer", flat=True).distinct())
     citations.update(**ERASED_CITATION)
     models.Answer.objects.filter(pk__in=answers).update(**ERASED_ANSWER)
+    tell(WebhookEvent.ANSWER_STALE, models.Answer.objects.to_people().filter(pk__in=answers))
     # A draft may contain text that no citation shows.
     drafted = models.Answer.objects.filter(draft__documents__has_any_keys=list(map(str, documents)))
     drafted.update(draft=None)
@@ -113,8 +121,8 @@ def purge(*, days: int | None = None, dry_run: bool = False) -> dict[str, int]:
 
     Returns:
         Numbers deleted, or to be deleted: ``answers``, ``sessions``, ``streams``, ``tombstones``,
-        ``cookies`` (login sessions), ``events``, ``logins`` (login attempts), and ``files`` that
-        were uploaded but never became a document.
+        ``cookies`` (login sessions), ``events``, ``logins`` (login attempts), ``deliveries`` (of
+        webhooks), and ``files`` that were uploaded but never became a document.
     """
     streams = ChatStream.objects.expired()
     sessions = Session.objects.expired()
@@ -122,9 +130,7 @@ def purge(*, days: int | None = None, dry_run: bool = False) -> dict[str, int]:
     days = settings.PKB_RETENTION_DAYS if days is None else days
     if days is not None:
         oldest = timezone.now() - timedelta(days=days)
-        answers = models.Answer.objects.filter(
-            created_at__lt=oldest, grid=None, standing=None, standing_before=None
-        )
+        answers = models.Answer.objects.to_people().filter(created_at__lt=oldest)
         sessions |= Session.objects.filter(last_used_at__lt=oldest)
         streams |= ChatStream.objects.filter(created_at__lt=oldest)
     remove = QuerySet[Model].count if dry_run else _remove
@@ -133,6 +139,7 @@ def purge(*, days: int | None = None, dry_run: bool = False) -> dict[str, int]:
         "tombstones": remove(Tombstone.objects.expired()),
         "cookies": remove(LoginSession.objects.filter(expire_date__lt=timezone.now())),
         "logins": purge_logins(dry_run=dry_run), "events": purge_events(dry_run=dry_run),
+        "deliveries": remove(WebhookDelivery.objects.expired()),
         "files": delete_orphaned_uploads(dry_run=dry_run),
     }  # fmt: skip
 

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import structlog
 from django.conf import settings
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
@@ -17,7 +18,8 @@ from corpus.errors import (
     InvalidInput,
     StandingQuestionNotFound,
 )
-from corpus.models import CollectionChange
+from corpus.models import CollectionChange, WebhookEvent
+from corpus.webhooks import tell
 from qa.answer_question import answer_question
 from qa.context import build_context
 from qa.models import NO_QUESTIONS, Answer, Message, StandingQuestion
@@ -131,8 +133,11 @@ def _ask_again(standing: StandingQuestion, version: list[UUID]) -> None:
             values |= {"previous": old, "changed_at": timezone.now(), "is_seen": False}
     # Another worker may have asked it meanwhile, or its user deleted it.
     rows = StandingQuestion.objects.filter(pk=standing.pk, seen_version=standing.seen_version)
-    if not rows.update(**values):
-        unused = new
+    with transaction.atomic():
+        if not rows.update(**values):
+            unused = new
+        elif "changed_at" in values:
+            tell(WebhookEvent.QUESTION_CHANGED, [standing])
     if unused is not None:
         # Answers that its user asked for stay.
         stored = Answer.objects.filter(pk=unused.pk, created_at__gt=standing.created_at)

@@ -22,9 +22,11 @@ from corpus.models import (
     Document,
     Grant,
     Job,
+    WebhookEvent,
 )
 from corpus.models.collection import MAX_WRONG_PERCENT
 from corpus.models.document import SORTS
+from corpus.models.webhook import MAX_WEBHOOK_URL_CHARS
 from corpus.sites import DEFAULT_DEPTH, DEFAULT_PAGES, MAX_DEPTH
 from corpus.tags import normalize_tags
 from qa.api.grid_views import MAX_FOLDER_CHARS, MAX_NAME_CHARS, MAX_QUESTION_CHARS
@@ -341,3 +343,15 @@ class ConfidenceForm(PageForm):
 
 class StandingQuestionForm(PageForm):
     stop = forms.BooleanField(required=False)
+
+
+class WebhookForm(PageForm):
+    url = forms.CharField(max_length=MAX_WEBHOOK_URL_CHARS)
+    events = forms.MultipleChoiceField(choices=WebhookEvent.choices)
+    collection = CollectionField()
+
+
+class WebhookStateForm(PageForm):
+    delete = forms.BooleanField(required=False)
+    send = forms.UUIDField(required=False)
+    is_active = forms.BooleanField(required=False)

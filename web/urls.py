@@ -22,6 +22,7 @@ from web.views import (
     sharing_pages,
     site_pages,
     standing_question_pages,
+    webhook_pages,
 )
 
 
@@ -103,6 +104,8 @@ urlpatterns = [
     path("ui/jobs/<uuid:job_id>", job_pages.job, name="job"),
     path("ui/jobs/<uuid:job_id>/retry", job_pages.retry, name="retry"),
     path("ui/jobs/<uuid:job_id>/cancel", job_pages.cancel, name="cancel"),
+    path("ui/webhooks", webhook_pages.webhooks, name="webhooks"),
+    path("ui/webhooks/<uuid:webhook_id>", webhook_pages.webhook, name="webhook"),
     path("ui/login", account_pages.Login.as_view(), name="login"),
     path("ui/login/openid", openid_pages.begin, name="openid"),
     path("ui/login/openid/callback", openid_pages.come_back, name="openid_callback"),

@@ -26,8 +26,17 @@ from corpus.jobs.job_cleanup import erase_from_jobs
 from corpus.jobs.states import fail_job
 from corpus.jobs.uploads import uploads_of
 from corpus.lexical import drop_unused_words, read_words
-from corpus.models import Collection, Document, IdempotentRequest, Job, JobItem, Tombstone
+from corpus.models import (
+    Collection,
+    Document,
+    IdempotentRequest,
+    Job,
+    JobItem,
+    Tombstone,
+    WebhookEvent,
+)
 from corpus.postgres import execute
+from corpus.webhooks import tell
 
 # Sent with ``documents``, the ids. The rows are locked, and dependent rows still exist.
 documents_deleted = Signal()
@@ -129,6 +138,7 @@ def _erase(documents: Sequence[UUID]) -> list[tuple[str, str]]:
         IdempotentRequest.objects.naming(files).delete()
         blank_admin_log(Document, files)
         documents_deleted.send(sender=Document, documents=list(files))
+        tell(WebhookEvent.DOCUMENT_DELETED, Document.objects.filter(pk__in=files))
     return list(files.values())
 
 

@@ -7,6 +7,7 @@ from hashlib import sha256
 from time import time
 
 from django.db import transaction
+from django.dispatch import Signal
 from django.utils import timezone
 
 from corpus.errors import CollectionNotFound, DuplicateDocument
@@ -16,7 +17,14 @@ from corpus.ingestion.submission import ATTRIBUTE_NAMES, Attributes
 from corpus.ingestion.uploaded_files import delete_uploads_on_commit, path_of
 from corpus.ingestion.vectors import Encoded, queue_completion
 from corpus.lexical import character_ngrams, drop_unused_words, read_words
-from corpus.models import Chunk, Collection, Document, DocumentContent, Embedding
+from corpus.models import (
+    Chunk,
+    Collection,
+    Document,
+    DocumentContent,
+    Embedding,
+    WebhookEvent,
+)
 from corpus.postgres import fetch_prepared
 from corpus.queue import enqueue_token_vectors
 from corpus.rules import active_rules
@@ -25,6 +33,10 @@ from corpus.tags import put_tags, set_tags
 from corpus.telemetry import Step, span
 from corpus.token_vectors import background_embedder
 from corpus.user_quotas import check_quota
+from corpus.webhooks import tell
+
+# Sent with ``document``, whose version is still stored, and ``text``, that of the next one.
+document_replaced = Signal()
 
 # Chunks get their time when they are created, some time before the commit.
 STORED_WITHIN_S = 600
@@ -149,7 +161,11 @@ class DocumentWriter:
             source_uri=self.attributes.source_uri,
             replacing=existing,
         )
-        is_new = existing is None or not existing.content_sha256
+        former_sha256 = existing.content_sha256 if existing else ""
+        is_new = not former_sha256
+        is_replaced = former_sha256 not in {"", self.version.content_sha256}
+        if is_replaced:
+            document_replaced.send(Document, document=existing, text=self.version.text)
         embedded_count = 0
         # If the collection's model has changed meanwhile, these vectors do not count.
         if self.encoded.model == model:
@@ -191,6 +207,10 @@ class DocumentWriter:
             enqueue_token_vectors(self.collection.pk, since=time() - STORED_WITHIN_S)
         if not is_complete:
             queue_completion(str(document.pk), collection=self.collection)
+        if is_replaced:
+            tell(WebhookEvent.DOCUMENT_REPLACED, [document])
+        elif is_new and is_complete:
+            tell(WebhookEvent.DOCUMENT_READY, [document])
         return StoredDocument(
             document_id=str(document.pk),
             chunk_ids=tuple(str(chunk.pk) for chunk in chunks),

@@ -16,9 +16,10 @@ from corpus.ingestion.decisions import Action, Decision, KnownDocument, decide
 from corpus.ingestion.ingest import ingest_submission
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.submission import Attributes, IngestOptions, Submission, SubmittedFile
-from corpus.models import Collection, Document
+from corpus.models import Collection, Document, WebhookEvent
 from corpus.models.document import DocumentQuerySet
 from corpus.sources.source import Entry
+from corpus.webhooks import tell
 
 
 def ingest_fingerprint(collection: Collection, *, tags: Sequence[str]) -> str:
@@ -215,10 +216,14 @@ class Mirror(ABC):
         """
         columns = {"file_hash": "", "settings_sha256": "", **columns}
         columns |= {"status": Document.Status.FAILED, "error": reason}
-        if not self._documents_at(placeholder.source_uri).update(**columns):
-            for name, value in columns.items():
-                setattr(placeholder, name, value)
-            Document.objects.bulk_create([placeholder], ignore_conflicts=True)
+        documents = self._documents_at(placeholder.source_uri)
+        with transaction.atomic():
+            tell(WebhookEvent.DOCUMENT_FAILED, documents.exclude(status=Document.Status.FAILED))
+            if not documents.update(**columns):
+                for name, value in columns.items():
+                    setattr(placeholder, name, value)
+                Document.objects.bulk_create([placeholder], ignore_conflicts=True)
+                tell(WebhookEvent.DOCUMENT_FAILED, [placeholder])
 
     def _drop_duplicate(self, uri: str, holder_id: str) -> None:
         """Delete the document of an entry whose content another document has."""

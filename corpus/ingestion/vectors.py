@@ -13,9 +13,18 @@ from numpy.typing import NDArray
 from corpus.embedders import Embedder, embed_passages, get_embedder
 from corpus.errors import BackendError
 from corpus.ingestion.chunking import embedder_input
-from corpus.models import Chunk, Collection, Document, Embedding, Job, JobItem
+from corpus.models import (
+    Chunk,
+    Collection,
+    Document,
+    Embedding,
+    Job,
+    JobItem,
+    WebhookEvent,
+)
 from corpus.queue import enqueue_job
 from corpus.telemetry import Step, span
+from corpus.webhooks import tell
 
 log = structlog.get_logger(__name__)
 
@@ -115,6 +124,7 @@ def complete_document(document: Document) -> int:
             rows = Document.objects.select_for_update(no_key=True).filter(pk=document.pk)
             is_current = rows.exists() and current_model == model
             if is_current and not document.chunks.lacking_vectors(model).exists():
+                tell(WebhookEvent.DOCUMENT_READY, rows.exclude(status=Document.Status.COMPLETED))
                 rows.update(status=Document.Status.COMPLETED, error="")
         if current_model in {model, None}:
             return count

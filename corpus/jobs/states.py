@@ -12,11 +12,12 @@ from corpus.errors import JobNotFound, JobStateConflict
 from corpus.ingestion.outcomes import Outcome
 from corpus.jobs.kinds import kind_of
 from corpus.jobs.leases import job_lock
-from corpus.models import Chunk, Document, Embedding, Job, JobItem
+from corpus.models import Chunk, Document, Embedding, Job, JobItem, WebhookEvent
 from corpus.models.job import JobQuerySet
 from corpus.queue import enqueue_job
 from corpus.telemetry import current_request_id
 from corpus.user_quotas import check_job_quota
+from corpus.webhooks import tell
 
 log = structlog.get_logger(__name__)
 
@@ -100,6 +101,7 @@ def close_job(job: Job, status: Job.Status, *, reason: str = "") -> None:
     job.status, job.stage, job.finished_at = status, Job.Stage.ENDED, timezone.now()
     job.save(update_fields=["status", "stage", "finished_at", "errors"])
     if job.is_background:
+        tell(WebhookEvent.JOB_ENDED, [job])
         log_job_event(job, "job_ended", status=status.value, done=job.done, failed=job.failed)
 
 

@@ -23,6 +23,7 @@ from corpus.models.site import Site, SitePage
 from corpus.models.tag import Tag
 from corpus.models.tombstone import Tombstone
 from corpus.models.watched_folder import WatchedFolder
+from corpus.models.webhook import Webhook, WebhookDelivery, WebhookEvent
 
 __all__ = [
     "ALL_COLLECTIONS",
@@ -54,4 +55,7 @@ __all__ = [
     "Tombstone",
     "Version",
     "WatchedFolder",
+    "Webhook",
+    "WebhookDelivery",
+    "WebhookEvent",
 ]

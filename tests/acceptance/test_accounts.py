@@ -41,6 +41,8 @@ INGEST = {
     "PATCH /collections/{}/access", "DELETE /collections/{}/access/{}",
     "POST /sites", "DELETE /sites/{}", "POST /sites/{}/refresh",
     "POST /grids", "PATCH /grids/{}", "DELETE /grids/{}",
+    "POST /webhooks", "PATCH /webhooks/{}", "DELETE /webhooks/{}",
+    "POST /webhooks/{}/deliveries/{}/send",
 }  # fmt: skip
 # Of another machine than ours, which may collect metrics.
 ELSEWHERE: dict[str, Any] = {"REMOTE_ADDR": "192.0.2.7"}

@@ -18,7 +18,7 @@ from corpus.errors import FetchingOff, NotFetched, Redirected, TooLarge
 from corpus.ingestion import web_addresses
 from corpus.invariants import find_violations
 from corpus.models import Document
-from corpus.public_web import MAX_REDIRECTS, fetch, is_public_ip
+from corpus.public_web import MAX_REDIRECTS, fetch, is_public_ip, post
 from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE
 from tests.support.ports import was_asked
@@ -40,15 +40,60 @@ def site(settings: Any) -> Iterator[Site]:
 # What may be reached
 
 
-@pytest.mark.parametrize(
-    "address",
+NOT_PUBLIC = (
     "0.0.0.0 10.0.0.1 100.64.0.1 127.0.0.1 169.254.169.254 172.16.0.1 192.0.0.8 192.88.99.1 "
     "192.168.1.1 198.18.0.1 203.0.113.1 224.0.0.1 240.0.0.1 255.255.255.255 :: ::1 ::127.0.0.1 "
     "::ffff:127.0.0.1 ::ffff:10.0.0.1 64:ff9b::7f00:1 64:ff9b:1::1 100::1 2001::1 2001:db8::1 "
-    "2002:7f00:1:: 3fff::1 fc00::1 fd12::1 fe80::1 fec0::1 ff02::1".split(),
-)
+    "2002:7f00:1:: 3fff::1 fc00::1 fd12::1 fe80::1 fec0::1 ff02::1"
+).split()
+
+
+@pytest.mark.parametrize("address", NOT_PUBLIC)
 def test_addresses_that_are_not_public_are_known(address: str) -> None:
     assert not is_public_ip(ipaddress.ip_address(address))
+
+
+@pytest.mark.parametrize("by_name", [False, True], ids=["written", "resolved"])
+@pytest.mark.parametrize("address", NOT_PUBLIC)
+def test_no_webhook_is_sent_to_what_is_not_public(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, address: str, by_name: bool
+) -> None:
+    settings.PKB_FETCH, settings.PKB_WEBHOOK_HOSTS = "http", {"n8n.example"}
+    settings.PKB_FETCH_HOSTS = {"coast.example", address}
+    connected: list[Any] = []
+    monkeypatch.setattr(socket, "create_connection", lambda *args, **_: connected.append(args))
+    if by_name:
+        found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 80))]
+        monkeypatch.setattr(public_web, "getaddrinfo", lambda *args, **options: found)
+    host = f"[{address}]" if ":" in address else address
+    with pytest.raises(NotFetched, match="no public IP address"):
+        send_webhook(f"http://{'coast.example' if by_name else host}/")
+    assert connected == []
+
+
+def send_webhook(url: str) -> int:
+    return post(url, b"{}", headers={"webhook-id": "1"}, total_s=5)
+
+
+def test_a_webhook_reaches_hosts_that_the_settings_name(site: Site, settings: Any) -> None:
+    settings.PKB_FETCH, settings.PKB_FETCH_HOSTS = "off", set()
+    with pytest.raises(FetchingOff):
+        send_webhook(site.url)
+    settings.PKB_WEBHOOK_HOSTS = {"localhost"}
+    site.says("/", b"", 202)
+    assert send_webhook(site.url) == 202
+    assert (site.asked, site.bodies) == (["/"], [b"{}"])
+    assert site.headers[0]["webhook-id"] == "1"
+
+
+@pytest.mark.parametrize("to", ["http://127.0.0.1:{port}/", "http://localhost:{port}/"])
+def test_a_webhook_follows_no_redirect(
+    site: Site, settings: Any, listener: socket.socket, to: str
+) -> None:
+    settings.PKB_WEBHOOK_HOSTS = {"localhost"}
+    site.says("/", b"", 307, Location=to.format(port=listener.getsockname()[1]))
+    assert send_webhook(site.url) == 307
+    assert not was_asked(listener)
 
 
 @pytest.mark.parametrize("address", ["8.8.8.8", "93.184.216.34", "2606:4700::1111"])
@@ -65,8 +110,11 @@ def test_no_connection_is_made_to_what_is_not_public(
     settings: Any, listener: socket.socket, host: str
 ) -> None:
     settings.PKB_FETCH = "http"
+    url = f"http://{host}:{listener.getsockname()[1]}/"
     with pytest.raises(NotFetched, match=r"no public IP address|no address"):
-        fetch(f"http://{host}:{listener.getsockname()[1]}/", max_bytes=MAX_BYTES)
+        fetch(url, max_bytes=MAX_BYTES)
+    with pytest.raises(NotFetched, match=r"no public IP address|no address"):
+        send_webhook(url)
     assert not was_asked(listener)
 
 

@@ -42,7 +42,7 @@ def kept(collection: Collection, settings: Any) -> dict[str, Any]:
 def test_without_a_retention_only_what_has_expired_goes(kept: dict[str, Any]) -> None:
     assert purge() == {
         "answers": 0, "sessions": 1, "streams": 1, "tombstones": 0, "cookies": 1,
-        "logins": 0, "events": 0, "files": 0,
+        "logins": 0, "events": 0, "deliveries": 0, "files": 0,
     }  # fmt: skip
     assert [each.session_key for each in LoginSession.objects.all()] == ["login-1"]
     assert set(Answer.objects.all()) == {kept["old"], kept["new"]}
@@ -52,8 +52,8 @@ def test_without_a_retention_only_what_has_expired_goes(kept: dict[str, Any]) ->
 def test_old_answers_go_with_their_feedback_and_messages(kept: dict[str, Any]) -> None:
     assert (
         run("purge", "--days", "30")[0]
-        == "1 answers, 1 sessions, 1 streams, 0 tombstones, 1 cookies, 0 logins, 0 events, 0 files"
-        " removed\n"
+        == "1 answers, 1 sessions, 1 streams, 0 tombstones, 1 cookies, 0 logins, 0 events, "
+        "0 deliveries, 0 files removed\n"
     )
     assert set(Answer.objects.all()) == {kept["new"]}
     assert not Feedback.objects.exists()
@@ -63,8 +63,8 @@ def test_old_answers_go_with_their_feedback_and_messages(kept: dict[str, Any]) -
 def test_a_dry_run_removes_nothing(kept: dict[str, Any]) -> None:
     text = run("purge", "--days", "30", "--dry-run")[0]
     assert text == (
-        "1 answers, 1 sessions, 1 streams, 0 tombstones, 1 cookies, 0 logins, 0 events, 0 files"
-        " would be removed\n"
+        "1 answers, 1 sessions, 1 streams, 0 tombstones, 1 cookies, 0 logins, 0 events, "
+        "0 deliveries, 0 files would be removed\n"
     )
     assert Answer.objects.count() == 2
     assert Session.objects.count() == 2

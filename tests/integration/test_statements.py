@@ -22,8 +22,9 @@ from tests.support.documents import BAKERY, LIGHTHOUSE, Ingest, ingest_text_of, 
 
 LINKS = ("corpus_document_tags", "corpus_chunktag")
 
-# Of a new one without tags, the beginning and end of its transaction among them.
-STATEMENTS_OF_A_DOCUMENT = 13
+# Of a new one without tags, the beginning and end of its transaction among them, and whether a
+# webhook wants to know.
+STATEMENTS_OF_A_DOCUMENT = 14
 
 
 @pytest.fixture

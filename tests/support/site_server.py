@@ -21,6 +21,7 @@ class Site(ThreadingHTTPServer):
         self.asked: list[str] = []
         self.times: list[float] = []
         self.headers: list[Any] = []
+        self.bodies: list[bytes] = []
         self.sent_bytes = 0
         site = self
 
@@ -30,6 +31,10 @@ class Site(ThreadingHTTPServer):
                 site.times.append(monotonic())
                 site.headers.append(self.headers)
                 site.pages.get(self.path, _not_found)(self)
+
+            def do_POST(self) -> None:  # noqa: N802
+                site.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+                self.do_GET()
 
             def log_message(self, *args: Any) -> None:
                 return
@@ -68,7 +73,7 @@ class Site(ThreadingHTTPServer):
     def forget(self) -> None:
         """Begin to keep anew what it is asked for."""
         self.sent_bytes = 0
-        for kept in (self.asked, self.times, self.headers):
+        for kept in (self.asked, self.times, self.headers, self.bodies):
             kept.clear()
 
 

@@ -10,7 +10,7 @@ from accounts.authentication import principal_of
 from accounts.keys import create_key
 from corpus.access.principal import acting_as
 from corpus.catalogue import create_collection
-from corpus.models import IdempotentRequest, Job, WatchedFolder
+from corpus.models import IdempotentRequest, Job, WatchedFolder, Webhook
 from corpus.sites import SiteLimits, add_site
 from evaluation.models import Question
 from qa.models import Answer, ChatStream, Grid, Session, StandingQuestion
@@ -51,6 +51,10 @@ def make_ida() -> Tenant:
         grid = Grid.objects.create(collection=collection, name="zinnia", questions=["marigold?"])
         watched = WatchedFolder.objects.create(collection=collection, path="/srv/zinnia")
         Question.objects.create(collection=collection, text="Where is the marigold key?")
+        hook = Webhook.objects.create(
+            collection=collection, url="https://zinnia.example/", events=["job.ended"]
+        )
+        delivery = hook.deliveries.create(event="job.ended", subject_id=job.pk, state="sent")
         IdempotentRequest.objects.create(
             key="k1", request_sha256="0" * 64, status=201, body={"text": "marigold"}
         )
@@ -78,6 +82,8 @@ def make_ida() -> Tenant:
             "answer_id": str(answer.pk),
             "chat_id": str(stream.pk),
             "folder_id": str(watched.pk),
+            "webhook_id": str(hook.pk),
+            "delivery_id": str(delivery.pk),
             "name": "secret@ida",
         },
     )

@@ -1,11 +1,13 @@
 """Add missing vectors of stored documents; ``queue_completion`` creates the jobs."""
 
+from django.db import transaction
 from django.db.models import QuerySet
 
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.vectors import complete_document
 from corpus.jobs.kinds.job_kind import JobKind
-from corpus.models import Document, Job, JobItem
+from corpus.models import Document, Job, JobItem, WebhookEvent
+from corpus.webhooks import tell
 
 
 class EmbedKind(JobKind):
@@ -23,7 +25,9 @@ class EmbedKind(JobKind):
 
     def give_up(self, item: JobItem, reason: str) -> None:
         at_work = Document.objects.filter(pk=str(item.document_id))
-        at_work.update(status=Document.Status.FAILED, error=reason)
+        with transaction.atomic():
+            tell(WebhookEvent.DOCUMENT_FAILED, at_work)
+            at_work.update(status=Document.Status.FAILED, error=reason)
 
     def documents(self, job: Job, items: "QuerySet[JobItem]") -> "QuerySet[Document]":
         return Document.objects.filter(pk__in=items.values("document_id"))
