@@ -6,35 +6,49 @@ breaks too. Other forms of a word are other words: "invoices" mentions no "invoi
 Postgres leaves the texts that contain the longest part of the phrase, and Python finds the mentions
 in them. The word index would miss some: it has "example.org/billing" as one word, no stop words,
 and nothing of tags such as ``<code>``.
+
+Amounts are counted in documents that a noun names: in their title, file, folder, tag or collection.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
-from django.db.models import TextField, Value
+from django.db.models import Q, TextField, Value
 from django.db.models.functions import Collate, Lower, StrIndex
 from django.utils import timezone
 
+from corpus.amounts import (
+    Amount,
+    AmountRange,
+    StatedDate,
+    compile_noun,
+    find_amounts,
+    find_date,
+    parse_range,
+)
 from corpus.characters import normalize, widen_to_characters
 from corpus.errors import InvalidInput
 from corpus.filters import Filter
 from corpus.lexical import SPACELESS
 from corpus.loaders.metadata import document_date
-from corpus.models import Collection, Document, DocumentContent
+from corpus.models import Collection, Document, DocumentContent, Tag
 from corpus.postgres import one_snapshot
 from corpus.roots.shown_paths import shown_path
 
 Group = Literal["tag", "month", "sender", "source", "folder", "collection"]
 Sort = Literal["mentions", "name", "date"]
-Unit = Literal["document", "mention"]
+Unit = Literal["document", "mention", "unclear"]
 GROUPS: Sequence[Group] = ("tag", "month", "sender", "source", "folder", "collection")
 SORTS: Sequence[Sort] = ("mentions", "name", "date")
-UNITS: Sequence[Unit] = ("document", "mention")
+UNITS: Sequence[Unit] = ("document", "mention", "unclear")
 MAX_PHRASE_CHARS = 200
+MAX_AMOUNT_CHARS = 100
+# What may name a document, beside its tags and its collection.
+_NAMING = ("title", "file_words", "file_path", "source_uri")
 # Characters before and after a mention that are shown, within its line.
 AROUND_CHARS = 80
 # Texts in memory at once: each has up to 20 million characters.
@@ -51,7 +65,10 @@ class Mention(NamedTuple):
 
     Attributes:
         context: ``text[context_start:context_end]``; includes the mention.
+        date: Of its document; if amounts are counted, the one that the text states.
         mention_count: Of its document.
+        amount: What the characters state, if amounts are counted.
+        stated_date: Where the text states the date, if amounts are counted.
     """
 
     document: Document
@@ -62,6 +79,8 @@ class Mention(NamedTuple):
     context: str
     date: str
     mention_count: int
+    amount: Amount | None = None
+    stated_date: StatedDate | None = None
 
     @property
     def context_end(self) -> int:
@@ -87,15 +106,17 @@ class GroupCount:
 
 @dataclass(frozen=True, slots=True)
 class MentionCount:
-    """All mentions of a phrase in the documents that were asked for.
+    """All mentions of a phrase, or amounts in a range, in the documents that were asked for.
 
     Attributes:
-        phrase: As it was looked for.
-        searched_count: Documents whose text was searched.
+        phrase: As it was looked for; of amounts, the noun that names the documents.
+        searched_count: Documents whose text was searched; of amounts, those that are named so.
         unread_count: Documents without a text, which could not be searched.
         groups: The largest first. A document counts in each group that it belongs to.
         results: One page of the list.
         result_count: Length of the whole list.
+        unclear_count: Documents that are named so, but state no one amount, or another currency.
+        currency: Of the amounts; empty if phrases are counted.
     """
 
     phrase: str
@@ -106,6 +127,28 @@ class MentionCount:
     groups: Sequence[GroupCount]
     results: Sequence[Mention]
     result_count: int
+    unclear_count: int = 0
+    currency: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a search found in documents, by their keys.
+
+    Attributes:
+        counts: Of mentions.
+        spans: Returns them, of a document and its text.
+        amounts, dates: Of the mentions, if amounts are counted.
+        unclear: Documents whose amount is not clear.
+    """
+
+    counts: Mapping[UUID, int]
+    spans: Callable[[UUID, str], Sequence[tuple[int, int]]]
+    searched_count: int
+    amounts: Mapping[UUID, Amount] = field(default_factory=dict)
+    dates: Mapping[UUID, StatedDate | None] = field(default_factory=dict)
+    unclear: Sequence[UUID] = ()
+    currency: str = ""
 
 
 def compile_phrase(phrase: str) -> re.Pattern[str]:
@@ -143,6 +186,7 @@ def _to_lower(text: str) -> str:
 def count_mentions(
     query: str,
     *,
+    amount: str = "",
     collection: Collection | None = None,
     tags: Sequence[str] = (),
     filters: Filter | None = None,
@@ -155,12 +199,16 @@ def count_mentions(
     """Count the mentions of a phrase in all documents that the principal may read.
 
     Args:
+        amount: Such as "over 500 EUR": count documents named by the phrase that state it instead.
         collection: None: all collections.
-        unit: What the list consists of: each document by its first mention, or each mention.
+        unit: What the list consists of: each document by its first mention, or each mention; of
+            amounts, also the documents whose amount is unclear, by their first line.
+        sort: ``mentions``: the most first; of amounts, the largest first.
         limit: Length of the page from ``offset`` on; None: all.
 
     Raises:
-        InvalidInput: The phrase has no letter or digit, or is too long.
+        InvalidInput: The phrase has no letter or digit, or is too long. The amount is no comparison
+            with one, or names no currency though the documents state several.
     """
     phrase = " ".join(normalize("NFC", query).split())
     if not any(map(str.isalnum, phrase)) or len(phrase) > MAX_PHRASE_CHARS:
@@ -173,38 +221,136 @@ def count_mentions(
         asked = asked.filter(collection=collection)
     if filters:
         asked = asked.matching_filter(filters)
-    pattern = compile_phrase(_to_lower(phrase))
     stored = asked.stored()
+    found = _find_amounts(phrase, stored, amount) if amount else _find_phrase(phrase, stored)
+    counts = found.counts
+
+    def date_of(document: Document) -> str:
+        stated = found.dates.get(document.pk)
+        return (stated.value if stated else "") if amount else _date_of(document)
+
+    documents = _read_documents(counts, with_tags=group_by == "tag")
+    groups: dict[str, GroupCount] = {}
+    for document in documents:
+        for name in _groups_of(document, group_by, date_of(document)) if group_by else ():
+            group = groups.setdefault(name, GroupCount(name))
+            group.document_count += 1
+            group.mention_count += counts[document.pk]
+    listed, listed_counts = documents, counts
+    if unit == "unclear":
+        listed = _read_documents(found.unclear, with_tags=False)
+        listed_counts = dict.fromkeys(found.unclear, 1)
+    listed.sort(key=lambda each: (each.name.lower(), each.pk))
+    if sort == "mentions" and unit != "unclear":
+        sizes = {key: each.value for key, each in found.amounts.items()} if amount else counts
+        listed.sort(key=lambda each: -sizes[each.pk])
+    elif sort == "date":  # the newest first, those without a date last
+        listed.sort(key=date_of, reverse=True)
+    total = sum(counts.values())
+    end = None if limit is None else offset + limit
+    page = _read_page(found.spans, listed, listed_counts, slice(offset, end), unit)
+    return MentionCount(
+        phrase=phrase,
+        document_count=len(counts),
+        mention_count=total,
+        searched_count=found.searched_count,
+        unread_count=asked.filter(content_sha256="").count(),
+        groups=sorted(groups.values(), key=lambda each: (-each.document_count, each.name)),
+        results=[
+            each._replace(
+                date=date_of(each.document),
+                amount=found.amounts.get(each.document.pk),
+                stated_date=found.dates.get(each.document.pk),
+            )
+            for each in page
+        ],
+        result_count=total if unit == "mention" else len(listed),
+        unclear_count=len(found.unclear),
+        currency=found.currency,
+    )
+
+
+def _find_phrase(phrase: str, stored: Any) -> _Found:
+    pattern = compile_phrase(_to_lower(phrase))
     texts = _containing(phrase, stored).order_by().values_list("pk", "content__text")
     found = {
         key: len(find_mentions(pattern, text))
         for key, text in texts.iterator(chunk_size=TEXTS_AT_ONCE)
     }
     counts = {key: count for key, count in found.items() if count}
-    documents = _read_documents(counts, with_tags=group_by == "tag")
-    groups: dict[str, GroupCount] = {}
-    for document in documents:
-        for name in _groups_of(document, group_by) if group_by else ():
-            group = groups.setdefault(name, GroupCount(name))
-            group.document_count += 1
-            group.mention_count += counts[document.pk]
-    documents.sort(key=lambda each: (each.name.lower(), each.pk))
-    if sort == "mentions":
-        documents.sort(key=lambda each: -counts[each.pk])
-    elif sort == "date":  # the newest first, those without a date last
-        documents.sort(key=_date_of, reverse=True)
-    total = sum(counts.values())
-    end = None if limit is None else offset + limit
-    return MentionCount(
-        phrase=phrase,
-        document_count=len(documents),
-        mention_count=total,
-        searched_count=stored.count(),
-        unread_count=asked.filter(content_sha256="").count(),
-        groups=sorted(groups.values(), key=lambda each: (-each.document_count, each.name)),
-        results=_read_page(pattern, documents, counts, slice(offset, end), unit),
-        result_count=total if unit == "mention" else len(documents),
+    return _Found(counts, lambda _, text: find_mentions(pattern, text), stored.count())
+
+
+def _find_amounts(noun: str, stored: Any, comparison: str) -> _Found:
+    """Find the documents named by a noun whose amount is in a range."""
+    wanted = parse_range(comparison)
+    if wanted is None:
+        raise InvalidInput(
+            "Give a comparison with an amount, such as `over 500 EUR`, `at most $1,000` or"
+            " `between 100 and 200 EUR`.",
+            field="amount",
+        )
+    keys = _named(noun, stored)
+    texts = stored.filter(pk__in=keys).order_by().values_list("pk", "content__text")
+    readings: dict[UUID, list[Amount]] = {}
+    dates: dict[UUID, StatedDate | None] = {}
+    for key, text in texts.iterator(chunk_size=TEXTS_AT_ONCE):
+        readings[key], dates[key] = find_amounts(text), find_date(text)
+    currencies = {each.currency for amounts in readings.values() for each in amounts}
+    if not wanted.currency and len(currencies) > 1:
+        raise InvalidInput(
+            f"The amounts are in {' and '.join(sorted(currencies))}, which are not compared. Name a"
+            " currency.",
+            field="amount",
+        )
+    currency = wanted.currency or "".join(currencies)
+    outcomes = {key: _compare(amounts, wanted, currency) for key, amounts in readings.items()}
+    amounts = {key: readings[key][-1] for key, outcome in outcomes.items() if outcome}
+    return _Found(
+        counts=dict.fromkeys(amounts, 1),
+        spans=lambda key, text: [
+            amounts[key].span if key in amounts else (0, len(text[:AROUND_CHARS].split("\n")[0]))
+        ],
+        searched_count=len(keys),
+        amounts=amounts,
+        dates=dates,
+        unclear=[key for key, outcome in outcomes.items() if outcome is None],
+        currency=currency,
     )
+
+
+def _compare(amounts: Sequence[Amount], wanted: AmountRange, currency: str) -> bool | None:
+    """Return whether all readings of an amount are in a range; None if they differ, or none is."""
+    outcomes = {each.value in wanted for each in amounts if each.currency == currency}
+    has_other = any(each.currency != currency for each in amounts)
+    return None if has_other or len(outcomes) != 1 else outcomes.pop()
+
+
+def _named(noun: str, stored: Any) -> list[UUID]:
+    """Return the keys of documents that have a noun in title, path, tag or collection."""
+    pattern = compile_noun(noun)
+    collections = Collection.objects.values_list("pk", "name")
+    tags = [name for name in Tag.objects.values_list("name", flat=True) if pattern.search(name)]
+    tagged = set(stored.tagged(tags).values_list("pk", flat=True) if tags else ())
+    likely = Q(pk__in=tagged)
+    likely |= Q(collection__in=[key for key, name in collections if pattern.search(name)])
+    # The singular and the plural begin alike; Postgres may not fold the case of other letters.
+    first, *others = noun.split()
+    stem = first if others else first[: max(1, len(first) - len("ies"))]
+    for column in _NAMING:
+        likely |= Q(**{f"{column}__icontains": stem if stem.isascii() else ""})
+    rows = stored.filter(likely).select_related("collection").order_by()
+    return [
+        each.pk
+        for each in rows.only(*_NAMING, "collection__name").iterator()
+        if each.pk in tagged
+        or pattern.search(each.collection.name)
+        or pattern.search(f"{each.title}\n{each.file_words}\n{_place_of(each)}")
+    ]
+
+
+def _place_of(document: Document) -> str:
+    return shown_path(document.file_path) or document.source_uri
 
 
 def _containing(phrase: str, documents: Any) -> Any:
@@ -241,24 +387,24 @@ def _date_of(document: Document) -> str:
     return document_date(document.metadata, document.user_created_at, today=today)
 
 
-def _groups_of(document: Document, group_by: Group) -> Sequence[str]:
+def _groups_of(document: Document, group_by: Group, date: str) -> Sequence[str]:
     match group_by:
         case "tag":
             return [tag.name for tag in document.tags.all()] or [""]
         case "month":
-            return [_date_of(document)[: len("2024-01")]]
+            return [date[: len("2024-01")]]
         case "sender":
             return [str(document.metadata.get("from", ""))]
         case "source":
             return [document.source]
         case "folder":
-            return [(shown_path(document.file_path) or document.source_uri).rpartition("/")[0]]
+            return [_place_of(document).rpartition("/")[0]]
         case "collection":
             return [document.collection.qualified_name]
 
 
 def _read_page(
-    pattern: re.Pattern[str],
+    spans_of: Callable[[UUID, str], Sequence[tuple[int, int]]],
     documents: Sequence[Document],
     counts: Mapping[UUID, int],
     page: slice,
@@ -277,7 +423,7 @@ def _read_page(
     found: dict[UUID, list[Mention]] = {}
     by_key = {document.pk: document for document in wanted}
     for key, text in texts.iterator(chunk_size=TEXTS_AT_ONCE):
-        spans = find_mentions(pattern, text)
+        spans = spans_of(key, text)
         document = by_key[key]
         found[key] = [
             _mention_of(document, text, *spans[number], counts[key]) for number in wanted[document]

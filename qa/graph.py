@@ -138,9 +138,16 @@ def _query_of_part(query: Query, part: str) -> Query:
 
 
 def count(state: QAState, runtime: Runtime[QAContext]) -> Update:
-    """Count the mentions of a phrase; without any, list documents that may be about it."""
-    intent = state["intent"]
-    counted = answer_count(state["query"], group_by=intent.group_by)
+    """Count mentions or amounts; where there is nothing to count, search.
+
+    Without a mention, documents that may be about it are listed. A question for amounts of what
+    names no document is one as any other.
+    """
+    intent, query = state["intent"], state["query"]
+    counted = answer_count(query, intent)
+    if counted is None and intent.amount:
+        query = replace(query, text=state["question"], wants_list=intent.wants_list)
+        return {"intent": replace(intent, kind=IntentKind.QUESTION), "query": query}
     if counted is None:
         kind = IntentKind.MENTIONS if intent.wants_list else IntentKind.COUNT
         return {"intent": replace(intent, kind=kind)}
@@ -338,7 +345,7 @@ def _signed(made: Answer, state: QAState, *, answerer: str = EXTRACTIVE) -> Answ
 
 def asks_something(state: QAState) -> Literal["retrieve", "count", "shorten", "abstain"]:
     kind = state["intent"].kind
-    if kind is IntentKind.COUNT:
+    if kind in {IntentKind.COUNT, IntentKind.AMOUNTS}:
         return "count"
     if kind is IntentKind.SHORTER:
         return "shorten"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from corpus.amounts import COMPARISONS, parse_range
 from qa.grounding.support.words import read_words
 from qa.types import Exchange
 
@@ -20,6 +21,7 @@ class IntentKind(StrEnum):
     OVERVIEW = "overview"  # of all documents: their beginnings
     MENTIONS = "mentions"  # the documents that mention something
     COUNT = "count"  # how many documents mention a phrase, exactly
+    AMOUNTS = "amounts"  # which documents state an amount, exactly
     GREETING = "greeting"  # nothing is asked
     SHORTER = "shorter"  # the last answer, shortened
     REWORDING = "rewording"  # the last answer in other words or another form
@@ -35,6 +37,7 @@ class Intent:
         parts: The questions to answer one by one, if there are several.
         wants_list: It asks for several things, which a list or table may contain.
         group_by: What mentions are counted by: ``month``, ``tag``, ...; or empty.
+        amount: The comparison with an amount, such as ``over 500 EUR``.
     """
 
     kind: IntentKind
@@ -43,6 +46,7 @@ class Intent:
     parts: tuple[str, ...] = ()
     wants_list: bool = False
     group_by: str = ""
+    amount: str = ""
 
 
 def classify(question: str) -> Intent:
@@ -719,6 +723,22 @@ _COUNTS = tuple(
         rf"(?P<list>list|find|show)(?: me| us)? {_ALL_TEXTS}(?: (?:that|which))? {_HAVE}",
     )
 )
+_AMOUNTS = re.compile(
+    r"(?:please )?"
+    r"(?:how many|count|(?:what is )?the number of|(?P<list>which|what|list|show|find|give))"
+    r"(?: me| us)?(?: all)?(?: of)?(?: (?:the|my|our|your|these))?"
+    r" (?P<noun>[\w-]+(?: [\w-]+){0,2}?)"
+    r"(?: (?:that|which|whose (?:total|amount|value|price|sum)))?(?: (?:are|is|were|was|cost))?"
+    r"(?: with an? (?:total|amount|value|price|sum)(?: of)?)?(?: (?:worth|for|of))?"
+    rf" (?P<amount>(?:{COMPARISONS}) ?[^ ].*?)(?:,? (?:with|and) (?:their|the) dates?)?{_WHERE}?"
+    rf"{_GROUPED}",
+    re.IGNORECASE,
+)
+# Documents that state an amount of money; "employees over 50" are no such.
+_MONETARY = frozenset(
+    "agreements bills contracts estimates grants invoices leases notes offers orders quotations"
+    " quotes receipts rechnungen".split()
+)
 _ARTICLE = re.compile(rf"(?:{_AS_WORDS}|an? |the )", re.IGNORECASE)
 # Nobody counts a pronoun, and a choice of several things is no phrase.
 _PRONOUNS = frozenset("it this that these those them they he she him her".split())
@@ -726,7 +746,7 @@ _SEVERAL = re.compile(r",|\b(?:and|or|but|not|without)\b", re.IGNORECASE)
 
 
 def parse_count_query(text: str) -> Intent | None:
-    """Return the intent of "How many documents mention X?"; None if X is no phrase to count.
+    """Return the intent of "How many documents mention X?", or of one for amounts; else None.
 
     ``text`` of the intent is the phrase, without an article; ``wants_list`` if documents are asked
     for, instead of their number. What a text says may not be counted: "How often does an inspection
@@ -737,7 +757,7 @@ def parse_count_query(text: str) -> Intent | None:
         return None
     match = next(filter(None, (form.fullmatch(question) for form in _COUNTS)), None)
     if match is None:
-        return None
+        return _parse_amounts(question)
     groups = match.groupdict()
     phrase = groups.get("phrase") or groups.get("words") or ""
     phrase = _ARTICLE.sub("", phrase, count=1) if _ARTICLE.match(phrase) else phrase
@@ -751,4 +771,28 @@ def parse_count_query(text: str) -> Intent | None:
         phrase,
         wants_list=bool(groups.get("list")),
         group_by=(groups["group"] or "").lower(),
+    )
+
+
+def _parse_amounts(question: str) -> Intent | None:
+    """Return the intent of "Which invoices are over 500 EUR?", or None."""
+    match = _AMOUNTS.fullmatch(question)
+    words = match["noun"].split() if match else []
+    wanted = parse_range(match["amount"]) if match else None
+    is_noun = len(_content_words(" ".join(words))) == len(words)
+    if (
+        match is None
+        or wanted is None
+        or not is_noun
+        or not words[-1].lower().endswith(("s", "en"))
+    ):
+        return None
+    if not (wanted.currency or words[-1].lower() in _MONETARY):
+        return None
+    return Intent(
+        IntentKind.AMOUNTS,
+        match["noun"],
+        wants_list=bool(match["list"]),
+        group_by=(match["group"] or "").lower(),
+        amount=match["amount"],
     )

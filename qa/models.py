@@ -41,6 +41,7 @@ NO_QUESTIONS = (
     IntentKind.GREETING,
     IntentKind.OVERVIEW,
     IntentKind.COUNT,
+    IntentKind.AMOUNTS,
     IntentKind.SHORTER,
     IntentKind.REWORDING,
 )

@@ -15,6 +15,10 @@ NOT_MENTIONED = (
     "No document mentions exactly these words. Other forms of them are not counted;"
     " Search finds them."
 )
+NO_AMOUNTS = (
+    "None of the documents named so clearly states such an amount. A clear amount is the only one,"
+    " or has a label such as “Total”. Amounts in several currencies are not compared: name one."
+)
 # Heads the passages shown in place of an answer.
 UNSURE = "Not sure. Closest passages:"
 # Heads the numbered sources below a text with markers such as [1].
@@ -33,6 +37,7 @@ _NOTICES = {
     IntentKind.GREETING: GREETING,
     IntentKind.OVERVIEW: UNNAMED,
     IntentKind.COUNT: NOT_MENTIONED,
+    IntentKind.AMOUNTS: NO_AMOUNTS,
     IntentKind.SHORTER: NOT_SHORTER,
     IntentKind.REWORDING: NOT_REWORDED,
 }

@@ -141,7 +141,9 @@ class Turn:
         if asked is None or row.asked_document_id:
             return ""
         collection = row.collection.qualified_name if row.collection else ""
-        return urlencode({"q": asked.text, "collection": collection, "tag": row.asked_tags}, True)
+        amount = {"amount": asked.amount} if asked.amount else {}
+        scope = {"collection": collection, "tag": row.asked_tags}
+        return urlencode({"q": asked.text, **amount, **scope}, True)
 
     @property
     def passages(self) -> list[list[Source]]:

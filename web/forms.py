@@ -12,7 +12,7 @@ from corpus.errors import InvalidInput
 from corpus.jobs.kinds.edit_job import MAX_DOCUMENTS, Act
 from corpus.lexical import ENGLISH, LANGUAGES
 from corpus.loaders.registry import FORMATS
-from corpus.mentions import GROUPS, MAX_PHRASE_CHARS, UNITS
+from corpus.mentions import GROUPS, MAX_AMOUNT_CHARS, MAX_PHRASE_CHARS, UNITS
 from corpus.mentions import SORTS as MENTION_SORTS
 from corpus.models import (
     DEFAULT_COLLECTION,
@@ -104,6 +104,7 @@ class SearchForm(PageForm):
 
 class CountForm(PageForm):
     q = forms.CharField(max_length=MAX_PHRASE_CHARS, required=False)
+    amount = forms.CharField(max_length=MAX_AMOUNT_CHARS, required=False)
     # Empty: all collections.
     collection = forms.CharField(max_length=MAX_QUALIFIED_NAME_CHARS, required=False)
     tag = Tags(required=False)

@@ -145,10 +145,11 @@ class Passage(_FromJson):
 
 @dataclass(frozen=True)
 class Count(_FromJson):
-    """Documents that mention a phrase.
+    """Documents that mention a phrase, or state an amount.
 
     Attributes:
         unread_count: Documents without a text, which were not counted.
+        unclear_count: Documents whose amount is unclear, which were not counted either.
         groups: Each with ``name``, ``document_count`` and ``mention_count``.
         results: One page of the documents or mentions, each with ``quote`` and its place.
         total_results: Length of the whole list.
@@ -162,6 +163,8 @@ class Count(_FromJson):
     groups: Sequence[Mapping[str, Any]]
     results: Sequence[Mapping[str, Any]]
     total_results: int
+    unclear_count: int = 0
+    currency: str = ""
 
 
 @dataclass(frozen=True)
@@ -293,7 +296,9 @@ class Client:
     def count(self, query: str, *, collection: str = "*", **choices: Any) -> Count:
         """Count the documents that mention a word or phrase, exactly.
 
-        ``choices`` are fields of POST /count, such as ``group_by``, ``unit`` and ``offset``.
+        With ``amount``, such as "over 500 EUR", it counts the documents that ``query`` names and
+        that state such an amount.
+        ``choices`` are fields of POST /count: ``amount``, ``group_by``, ``unit``, ``offset``, ...
         """
         body = {"query": query, "collection": collection, **choices}
         return Count.of(self._call("POST", "/count", json=body).json())

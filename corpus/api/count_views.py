@@ -1,4 +1,4 @@
-"""Count the mentions of a word or phrase, and list them."""
+"""Count the mentions of a word or phrase, or documents by the amounts they state; list them."""
 
 from typing import Any, ClassVar
 
@@ -24,6 +24,7 @@ from corpus.endpoints import Cost, Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors, InvalidInput
 from corpus.mentions import (
     GROUPS,
+    MAX_AMOUNT_CHARS,
     MAX_PHRASE_CHARS,
     SORTS,
     UNITS,
@@ -39,6 +40,12 @@ MAX_ROWS = 100_000
 
 class CountInput(serializers.Serializer[Any]):
     query = StrictCharField(max_length=MAX_PHRASE_CHARS, help_text="a word or phrase")
+    amount = StrictCharField(
+        max_length=MAX_AMOUNT_CHARS,
+        default="",
+        allow_blank=True,
+        help_text="such as `over 500 EUR`: count documents named by `query` that state it",
+    )
     collection = AskedNameField(default=DEFAULT_COLLECTION, help_text="`*`: all")
     tags = TagListField(default=tuple)
     filters = FilterField(default=None, allow_null=True)
@@ -62,6 +69,16 @@ class MentionContext(serializers.Serializer[Any]):
     end_char = serializers.IntegerField(source="context_end")
 
 
+class AmountShown(serializers.Serializer[Any]):
+    value = serializers.CharField()
+    currency = serializers.CharField()
+
+
+class DatePlace(serializers.Serializer[Any]):
+    start_char = serializers.IntegerField(source="start")
+    end_char = serializers.IntegerField(source="end")
+
+
 class MentionShown(serializers.Serializer[Any]):
     """A mention: ``quote`` is ``start_char:end_char`` of the document's text."""
 
@@ -75,6 +92,8 @@ class MentionShown(serializers.Serializer[Any]):
     quote = serializers.CharField()
     context = MentionContext(source="*")  # type: ignore[assignment]
     mention_count = serializers.IntegerField(help_text="in this document")
+    amount = AmountShown(allow_null=True)
+    date_place = DatePlace(source="stated_date", allow_null=True)
 
 
 class CountOutput(serializers.Serializer[Any]):
@@ -83,6 +102,10 @@ class CountOutput(serializers.Serializer[Any]):
     mention_count = serializers.IntegerField()
     searched_count = serializers.IntegerField(help_text="documents whose text was searched")
     unread_count = serializers.IntegerField(help_text="documents without a text: not counted")
+    unclear_count = serializers.IntegerField(
+        help_text="documents named so whose amount is unclear or in another currency: not counted"
+    )
+    currency = serializers.CharField(allow_blank=True, help_text="of the amounts")
     groups = GroupShown(many=True)
     results = MentionShown(many=True)
     total_results = serializers.IntegerField(source="result_count")
@@ -99,7 +122,7 @@ class CountOutput(serializers.Serializer[Any]):
     )
 )
 class CountView(APIView):
-    """Count the documents that mention a word or phrase, exactly, and list all mentions."""
+    """Count the documents that mention a phrase, or state an amount, exactly, and list them all."""
 
     errors: ClassVar[Errors] = {"post": [CollectionNotFound]}
 
@@ -151,6 +174,9 @@ def csv_response(count: MentionCount, *, grouped: bool) -> HttpResponse:
         rows = [tuple(MentionShown().fields)]
         for mention in count.results:
             shown = MentionShown(mention).data
-            rows.append({**shown, "context": shown["context"]["text"]}.values())
+            shown["context"] = shown["context"]["text"]
+            for name in ("amount", "date_place"):
+                shown[name] = " ".join(map(str, (shown[name] or {}).values()))
+            rows.append(shown.values())
     disposition = {"Content-Disposition": 'attachment; filename="count.csv"'}
     return HttpResponse(write_csv(rows), content_type="text/csv", headers=disposition)

@@ -146,6 +146,7 @@ def test_scope_and_what_is_unread_are_minded(api: Api, drift: dict[str, str]) ->
         ({"query": ""}, "query"), ({"query": "..."}, "query"), ({"query": "a" * 201}, "query"),
         ({"query": "a", "collection": "**"}, "collection"), ({"query": "a", "unit": "x"}, "unit"),
         ({"query": "a", "group_by": "x"}, "group_by"), ({"query": "a", "limit": 201}, "limit"),
+        ({"query": "a", "amount": "over 5 pages"}, "amount"),
     ],
 )  # fmt: skip
 def test_bad_input_names_the_field(api: Api, body: dict[str, Any], field: str) -> None:
@@ -247,3 +248,103 @@ def test_which_documents_lists_what_is_near_instead(api: Api, drift: dict[str, s
     answer = api.answer("Which documents mention checks of drifts?")
     assert answer["kind"] in {"unsure", "abstained"}
     assert answer["closest"]
+
+
+THANKS = "Thank you for your order; we look forward to the next."
+# Titles, texts and what they state: EUR, another currency, or nothing clear.
+BILLS = {
+    "Invoice 1": "Date: 2024-03-17\n\nPens: 20.00 EUR\n\nTotal: 1,190.00 EUR, due on 2024-04-17.",
+    "Invoice 2": "Invoice of 2 May 2024.\n\nTotal incl. 19% VAT: EUR 500.00",
+    "Invoice 3": "| Item | Amount (EUR) |\n| --- | --- |\n| Pens | 20.00 |\n| Total | 500.01 |",
+    "Invoice 4": "Pens 400.00 EUR\n\nPaper 200.00 EUR",
+    "Invoice 5": "Amount due: $900",
+    "Note": "Total: 9,000.00 EUR, says the invoice.",
+}
+
+
+@pytest.fixture
+def bills(api: Api) -> dict[str, str]:
+    return {
+        title: api.ingest(f"{text}\n\n{THANKS}", title=title).document_id
+        for title, text in BILLS.items()
+    }
+
+
+def test_documents_are_counted_by_the_amount_they_state(api: Api, bills: dict[str, str]) -> None:
+    found = count(api, "invoices", amount="over 500 EUR")
+    assert [found[f"{kind}_count"] for kind in ("document", "searched", "unclear")] == [2, 5, 2]
+    assert found["currency"] == "EUR"
+    shown = {each["document_name"]: each for each in found["results"]}
+    assert list(shown) == ["Invoice 1", "Invoice 3"]
+    assert shown["Invoice 1"]["amount"] == {"value": "1190.00", "currency": "EUR"}
+    assert [each["document_date"] for each in shown.values()] == ["2024-03-17", ""]
+    text = Document.objects.with_text().get(pk=bills["Invoice 1"]).text
+    assert text[slice(*shown["Invoice 1"]["date_place"].values())] == "2024-03-17"
+    for each in shown.values():
+        text = Document.objects.with_text().get(pk=each["document_id"]).text
+        assert text[each["start_char"] : each["end_char"]] == each["quote"]
+    assert {each["quote"] for each in shown.values()} == {"1,190.00 EUR", "500.01"}
+    assert count(api, "invoice", amount="at least 500 EUR")["document_count"] == 3
+    assert count(api, "invoice", amount="under 1000 USD")["results"][0]["quote"] == "$900"
+    unclear = count(api, "invoices", amount="over 500 EUR", unit="unclear")
+    assert [each["document_name"] for each in unclear["results"]] == ["Invoice 4", "Invoice 5"]
+    assert unclear["total_results"] == 2
+    by_month = count(api, "invoices", amount="over 1 EUR", group_by="month", sort="date", limit=1)
+    assert [(each["name"], each["document_count"]) for each in by_month["groups"]] == [
+        ("", 1), ("2024-03", 1), ("2024-05", 1),
+    ]  # fmt: skip
+    assert by_month["results"][0]["document_name"] == "Invoice 2"
+    body = {"query": "invoices", "amount": "over 500 EUR", "format": "csv"}
+    rows = list(csv.DictReader(StringIO(api.post("/count", body).content.decode())))
+    assert [(row["amount"], row["document_date"]) for row in rows] == [
+        ("1190.00 EUR", "2024-03-17"), ("500.01 EUR", ""),
+    ]  # fmt: skip
+
+
+def test_tag_folder_and_collection_name_documents(api: Api) -> None:
+    api.post("/create", {"index_name": "contracts"})
+    folder = {"source": "web", "source_uri": "https://a.example/contract/7.md"}
+    api.ingest(f"The fee is 20,000 EUR. {THANKS}", title="Acme", tags=("Contract",))
+    api.ingest(f"The price is 30,000 EUR. {THANKS}", title="Baker", **folder)
+    body = {"text": f"The price is 5,000 EUR. {THANKS}", "title": "Cole", "collection": "contracts"}
+    assert api.post("/ingest", body).status_code == 201
+    api.ingest(f"The contract says 90,000 EUR. {THANKS}", title="Dora")
+    found = count(api, "contracts", amount="over 10,000", collection="*")
+    assert (found["document_count"], found["searched_count"]) == (2, 3)
+    assert {each["document_name"] for each in found["results"]} == {"Acme", "Baker"}
+
+
+def test_question_for_amounts_is_answered_by_the_count(api: Api, bills: dict[str, str]) -> None:
+    answer = api.answer("List all invoices over 500 EUR with their dates")
+    assert answer["answer"].startswith(
+        "2 of 5 documents named “invoices” state an amount over 500 EUR (in EUR)."
+    )
+    assert "Not compared: 2 documents" in answer["answer"]
+    assert "\n- Invoice 1: Total: 1,190.00 EUR, due on 2024-04-17. – 2024-03-17" in answer["answer"]
+    assert (answer["kind"], answer["confidence"], answer["answerer"]) == ("answer", 1.0, "count")
+    for each in answer["citations"]:
+        assert answer["answer"][each["answer_start"] : each["answer_end"]] == each["quote"]
+    shown = api.page(f"/ui/answers/{answer['id']}")
+    assert 'href="/ui/count?q=invoices&amp;amount=over+500+EUR&amp;collection=default"' in shown
+
+
+def test_amounts_that_cannot_be_compared_are_not_counted(api: Api, bills: dict[str, str]) -> None:
+    answer = api.answer("Which invoices are over 500?")  # EUR and USD
+    assert (answer["kind"], answer["citations"]) == ("abstained", [])
+    assert "Amounts in several currencies are not compared" in answer["notice"]
+    none = api.answer("Which invoices are over 5,000 EUR?")
+    assert none["notice"].startswith("None of the documents named so clearly states such an amount")
+    reply = api.post("/count", {"query": "invoices", "amount": "over 500"})
+    assert reply.status_code == 400
+    assert "EUR and USD" in reply.content.decode()
+    assert api.answer("Which receipts are over 500 EUR?")["answerer"] != "count"
+
+
+def test_page_counts_amounts(api: Api, bills: dict[str, str]) -> None:
+    shown = api.page("/ui/count", q="invoices", amount="over 500 EUR")
+    assert "2 of 5 documents" in shown
+    assert "1,190.00 EUR</span>" in shown
+    assert f"/ui/documents/{bills['Invoice 1']}?start=" in shown
+    assert "Not compared: 2 documents" in shown
+    unclear = api.page("/ui/count", q="invoices", amount="over 500 EUR", unit="unclear")
+    assert "Invoice 4" in unclear

@@ -102,6 +102,8 @@ def test_mentions_are_counted(service: str) -> None:
     (first,) = found["results"]
     assert LIGHTHOUSE[first["start_char"] : first["end_char"]] == first["quote"] == "oil and is"
     assert found["groups"] == [{"name": "default", "document_count": 1, "mention_count": 1}]
+    found = read(call(f"{service}/mcp", "count", phrase="coasts", amount="over 500 EUR"))
+    assert [found[f"{each}_count"] for each in ("document", "searched", "unclear")] == [0, 1, 1]
 
 
 def test_what_is_taken_in_is_answered(service: str) -> None:

@@ -42,6 +42,8 @@ def test_mentions_are_counted(kb: Client) -> None:
     assert (found.document_count, found.mention_count, found.searched_count) == (1, 2, 2)
     assert found.groups[0]["name"] == "coast"
     assert [each["quote"] for each in found.results] == ["A"]
+    found = kb.count("Bavoke", amount="over 500 EUR", unit="unclear")
+    assert (found.document_count, found.unclear_count, found.currency) == (0, 1, "EUR")
 
 
 def test_without_an_answer_it_says_so(kb: Client) -> None:

@@ -501,3 +501,44 @@ def test_phrase_to_count_is_read(question: str) -> None:
 )  # fmt: skip
 def test_what_is_no_phrase_to_count_stays_a_question(question: str) -> None:
     assert parse_count_query(question) is None
+
+
+AMOUNTS = {
+    "List all invoices over 500 with their dates": ("invoices", "over 500", True, ""),
+    "How many contracts over 10,000 EUR?": ("contracts", "over 10,000 EUR", False, ""),
+    "Which invoices are under 100?": ("invoices", "under 100", True, ""),
+    "how many of our purchase orders are worth at least $5k by month": (
+        "purchase orders", "at least $5k", False, "month",
+    ),
+    "Show me the leases with a total of between 5 and 9 EUR here.": (
+        "leases", "between 5 and 9 EUR", True, "",
+    ),
+    "Which grants whose amount is more than 2 million euros, and the dates": (
+        "grants", "more than 2 million euros", True, "",
+    ),
+    "Count products that cost exactly 5 EUR": ("products", "exactly 5 EUR", False, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("question", AMOUNTS)
+def test_amounts_to_count_are_read(question: str) -> None:
+    found = classify(question)
+    assert found.kind is IntentKind.AMOUNTS
+    assert (found.text, found.amount, found.wants_list, found.group_by) == AMOUNTS[question]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many employees over 50?",
+        "Which contracts are over 5 pages?",
+        "Which invoices are over 30 days?",
+        "What is the limit for orders over 500 EUR?",
+        "Which approval is needed over 500 EUR?",
+        "Which invoices over 500 EUR need a signature?",
+        "Which cities have more than 500 inhabitants?",
+        "List all invoices over 10.000 EUR",
+    ],
+)
+def test_what_compares_no_amounts_stays_a_question(question: str) -> None:
+    assert parse_count_query(question) is None

@@ -1,4 +1,4 @@
-"""The page that counts mentions of a phrase."""
+"""The page that counts mentions of a phrase, or documents by their amounts."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ PAGE_SIZE = 20
 @endpoint(GET=Endpoint(cost=Cost.SEARCH))
 @require_safe
 def count(request: HttpRequest) -> HttpResponse:
-    """Show how many documents mention a phrase, and a page of them; or send all as CSV."""
+    """Show how many documents mention a phrase or state an amount, and a page of them; or CSV."""
     fields = CountForm.read(request.GET)
     context: dict[str, Any] = {
         "fields": fields, "collections": readable_collections(), "tags": Tag.objects.names_in_use(),
@@ -30,6 +30,7 @@ def count(request: HttpRequest) -> HttpResponse:
         number = fields["page"] or 1
         counted = read_count(
             query=fields["q"],
+            amount=fields["amount"],
             collection=fields["collection"] or ALL_COLLECTIONS,
             tags=fields["tag"],
             group_by=fields["group_by"] or None,

@@ -23,7 +23,7 @@ from corpus.characters import is_storable
 from corpus.errors import CollectionNotFound, DocumentNotFound, PkbError
 from corpus.ingestion.ingest import ingest_submission
 from corpus.ingestion.submission import Attributes, Submission
-from corpus.mentions import MAX_PHRASE_CHARS, Group
+from corpus.mentions import MAX_AMOUNT_CHARS, MAX_PHRASE_CHARS, Group
 from corpus.models import (
     ALL_COLLECTIONS,
     DEFAULT_COLLECTION,
@@ -171,14 +171,23 @@ def count(
     collection: CollectionArgument = ALL_COLLECTIONS,
     group_by: Group | None = None,
     offset: Annotated[int, Field(ge=0)] = 0,
+    amount: Annotated[Storable, Field(max_length=MAX_AMOUNT_CHARS)] = "",
 ) -> dict[str, Any]:
     """Count exactly how many documents mention a phrase, and how often; `*` is all collections.
 
     Whole words in any case are counted, no other forms of them. `results` are the documents, each
-    with its first mention, the most mentions first; `offset` continues the list.
+    with its first mention, the most mentions first; `offset` continues the list. With an `amount`
+    such as "over 500 EUR", the documents named by the phrase ("invoices") that state it are
+    counted, the largest amount first, each with the date that it states; `unclear_count` documents
+    state no one amount.
     """
     found = read_count(
-        query=phrase, collection=collection, group_by=group_by, offset=offset, wants_all=False
+        query=phrase,
+        amount=amount,
+        collection=collection,
+        group_by=group_by,
+        offset=offset,
+        wants_all=False,
     )
     return dict(CountOutput(found).data)
 
