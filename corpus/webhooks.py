@@ -101,11 +101,12 @@ def change_webhook(hook: Webhook, **values: Any) -> Webhook:
     """Set and save values: ``url``, ``events``, ``is_active``.
 
     Raises:
-        FetchingOff, NotFetched: Nothing may be sent to its URL.
+        FetchingOff, NotFetched: It is active, and nothing may be sent to its URL.
     """
     for name, value in values.items():
         setattr(hook, name, value)
-    check_url(hook.url, hosts=settings.PKB_WEBHOOK_HOSTS)
+    if hook.is_active:
+        check_url(hook.url, hosts=settings.PKB_WEBHOOK_HOSTS)
     hook.events, hook.paused_until = sorted(set(hook.events)), None
     hook.save()
     return hook

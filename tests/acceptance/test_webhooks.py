@@ -320,6 +320,18 @@ def test_wrong_webhooks_are_refused(
     assert not Webhook.objects.exists()
 
 
+def test_a_host_that_is_not_allowed_any_more_is_not_reached(
+    api: Api, hook: Any, receiver: Site, settings: Any
+) -> None:
+    settings.PKB_WEBHOOK_HOSTS = set()
+    ingest(api, LIGHTHOUSE)
+    assert sent(receiver) == []
+    assert "PKB_FETCH is off" in deliveries(api, hook)[0]["reason"]
+    path = f"/webhooks/{hook['id']}"
+    assert api.patch(path, {"is_active": False}).status_code == 200
+    assert api.patch(path, {"is_active": True}).status_code == 403
+
+
 def test_the_secret_is_shown_once(api: Api, hook: Any) -> None:
     assert hook["secret"].startswith("whsec_")
     for shown in (api.get(f"/webhooks/{hook['id']}"), api.get("/webhooks")):

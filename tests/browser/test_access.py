@@ -89,7 +89,7 @@ def test_axe_finds_nothing_serious_on_any_page(screen: Page, places: Places) -> 
         "/ui/ask", "/ui/chats", f"{places.chat}/delete", "/ui/search?q=fee+of+a+berth",
         "/ui/library", "/ui/library/formats", places.answer, f"{places.document}?start=0&end=10",
         f"{places.document}/pages/1?start=0&end=20", f"{places.document}/delete", "/ui/jobs",
-        "/ui/quality", "/ui/rules", "/ui/rules/new", places.table,
+        "/ui/quality", "/ui/rules", "/ui/rules/new", places.table, "/ui/webhooks",
     ]  # fmt: skip
     for path in paths:
         screen.goto(path)
