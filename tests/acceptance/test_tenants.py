@@ -41,11 +41,16 @@ ROUTES = sorted(
     for route in set(routes(get_resolver().url_patterns))
     if not route.startswith(("/admin", "/static", "/ui/log")) and route not in STREAMS | COUNTERS
 )
-EXAMPLES = {
-    route: operation.example
-    for route, operation in ((key.split()[1], each) for key, each in list_operations().items())
-    if operation.example
-}
+EXAMPLES: dict[str, Any] = {}
+METHODS: dict[str, set[str]] = {}
+for label, operation in list_operations().items():
+    method, _, path = label.partition(" ")
+    EXAMPLES[path] = operation.example or EXAMPLES.get(path, {})
+    METHODS.setdefault(path, set()).add(method.lower())
+
+
+def unnamed(route: str) -> str:
+    return re.sub("<[^>]*>", "{}", route)
 
 
 def fill(route: str, ids: dict[str, str]) -> str:
@@ -68,7 +73,7 @@ _CHANGING = re.compile(
 
 def told(send: Any, path: str, method: str, ids: dict[str, str], *, form: bool) -> Any:
     """What a request is answered, with the ids taken out; whatever it did is undone."""
-    example = EXAMPLES.get(re.sub("<[^>]*>", "{}", path), {})
+    example = EXAMPLES.get(unnamed(path), {})
     named = {"collection": ids["name"], "tag": "ottermol", "tags": ["ottermol"]}
     words = {"q": "marigold", "query": "marigold", "question": "Where is the marigold key?"}
     body = {**named, **words} if form or method == "get" else {**example, **named}
@@ -112,7 +117,7 @@ def traces(otto: Tenant, ida: Tenant) -> list[Any]:
     for route in ROUTES:
         is_page = route.startswith("/ui") or route == "/"
         send = as_person if is_page else as_script
-        for method in ("get", "post") if is_page else ("get", "post", "patch", "delete"):
+        for method in sorted(METHODS.get(unnamed(route), {"get", "post"})):
             theirs = told(send, route, method, ida.ids, form=is_page)
             nobodys = told(send, route, method, nothing, form=is_page)
             said = re.sub("marigold|ottermol", "", str(theirs)) if "q=" in str(theirs) else theirs
