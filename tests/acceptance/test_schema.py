@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from schemathesis import Case
 
 # An operation; two thirds of their time goes into drawing them.
-CASES = 4
+CASES = 2
 EMBEDDER = "hashing-64"
 # The same cases each time, and no search for smaller ones.
 FIXED = settings(

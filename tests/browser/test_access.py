@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.site import Seen, Site, assert_accessible
+from tests.browser.test_flows import NARROW
 from tests.support.documents import LIGHTHOUSE_QUESTION
 from tests.support.drawing import examples
 from tests.unit.loaders.sample_files import Pdf
@@ -111,7 +112,7 @@ def test_axe_finds_nothing_serious_in_what_opens(screen: Page, places: Places) -
 
 
 def test_a_source_that_covers_the_page_keeps_the_focus(page: Page, places: Places) -> None:
-    page.set_viewport_size({"width": 360, "height": 740})
+    page.set_viewport_size(NARROW)
     page.goto(places.chat)
     page.locator(".turn [data-cite]").first.press("Enter")
     expect(page.locator(".source-text")).to_be_focused()

@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from qa.notices import NOTHING_NEAR, UNSURE
 from tests.browser.site import Site, assert_accessible
-from tests.browser.test_flows import UNANSWERABLE, ask
+from tests.browser.test_flows import NARROW, UNANSWERABLE, ask
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +45,6 @@ must serve.
 
 UNSURE_QUESTION = "Who may use the slipway at night?"
 ANSWERED = "What must be checked before leaving the harbour?"
-NARROW, WIDE = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -78,11 +77,8 @@ def test_an_unsure_answer_shows_a_card_for_each_place_the_first_one_open(page: P
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
-def test_lists_and_tables_in_a_card_are_no_cards_of_their_own(
-    page: Page, size: dict[str, int]
-) -> None:
-    page.set_viewport_size(size)  # type: ignore[arg-type]
+def test_lists_and_tables_in_a_card_are_no_cards_of_their_own(page: Page) -> None:
+    page.set_viewport_size(NARROW)
     page.goto("/ui/ask")
     ask(page, UNSURE_QUESTION)
     first = cards_of(page).first
@@ -92,7 +88,7 @@ def test_lists_and_tables_in_a_card_are_no_cards_of_their_own(
     assert {radius for radius, _ in first.locator("li, td").evaluate_all(drawn)} == {"0px"}
     lists = first.locator("li").evaluate_all("all => all.map((e) => getComputedStyle(e).border)")
     assert all(border.startswith("0px") for border in lists)
-    assert page.evaluate("document.documentElement.scrollWidth") == size["width"]
+    assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
     assert_accessible(page)
 
 

@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from qa.notices import NOTHING_NEAR
 from tests.browser.site import Site, assert_accessible
@@ -22,6 +22,8 @@ QUAY = (
 QUAY_QUESTION = "Who painted the crane on the quay of Umlet?"
 MILL = "The mill at Tarvik was built by Agda Holm. Its sails turn to the left, and it grinds rye."
 MILL_QUESTION = "Who built the mill at Tarvik?"
+# A telephone's: what fits there fits a desktop.
+NARROW: ViewportSize = {"width": 360, "height": 740}
 UNANSWERABLE = "Which enzyme unwinds the double helix of DNA?"
 
 
@@ -235,10 +237,9 @@ def test_files_are_taken_in_with_their_state_shown(page: Page, tmp_path: Path) -
     expect(page.locator("#jobs")).to_contain_text("Upload broken.pdf")
 
 
-@pytest.mark.parametrize("width", [1280, 360])
-def test_a_collection_is_renamed(watched: tuple[Page, object], site: Site, width: int) -> None:
+def test_a_collection_is_renamed(watched: tuple[Page, object], site: Site) -> None:
     page, _ = watched
-    page.set_viewport_size({"width": width, "height": 740})
+    page.set_viewport_size(NARROW)
     site.client.post("/collections", json={"name": "drafts"})
     page.goto("/ui/library")
     page.get_by_text("Rename a collection").click()
@@ -249,10 +250,10 @@ def test_a_collection_is_renamed(watched: tuple[Page, object], site: Site, width
     expect(page.locator(".problem")).to_contain_text("already exists")
     page.goto("/ui/library?collection=drafts")
     page.get_by_text("Rename a collection").click()
-    form.get_by_label("New name").fill(f"papers-{width}")
+    form.get_by_label("New name").fill("papers")
     form.get_by_role("button", name="Rename").click()
-    expect(page.locator("#collection")).to_have_value(f"papers-{width}")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    expect(page.locator("#collection")).to_have_value("papers")
+    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
 
 
 def test_a_page_says_that_the_server_is_gone_until_it_is_back(
@@ -342,19 +343,18 @@ def test_a_pdf_opens_at_its_page_with_the_quote_marked(page: Page, tmp_path: Pat
         " await drawn.decode(); return [drawn.naturalWidth, drawn.naturalHeight]; }"
     )
     assert drawn == [1200, 1553]
-    page.set_viewport_size({"width": 360, "height": 740})
-    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    page.set_viewport_size(NARROW)
+    assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
     assert_accessible(page)
     expect(page.locator("#mark")).to_be_in_viewport()
     page.get_by_role("link", name="Previous page").click()
     expect(page.get_by_text("Page 1 of 2")).to_be_visible()
 
 
-@pytest.mark.parametrize("width", [1280, 360])
-def test_all_collections_are_asked_and_one_document(page: Page, site: Site, width: int) -> None:
+def test_all_collections_are_asked_and_one_document(page: Page, site: Site) -> None:
     site.client.post("/collections", json={"name": "quay"})
     site.client.post("/ingest", json={"text": QUAY, "title": "Quay", "collection": "quay"})
-    page.set_viewport_size({"width": width, "height": 800})
+    page.set_viewport_size(NARROW)
     page.goto("/ui/ask?collection=*")
     ask(page, QUAY_QUESTION)
     source = page.locator(".turn .source-open").first
@@ -374,7 +374,7 @@ def test_all_collections_are_asked_and_one_document(page: Page, site: Site, widt
     assert (sent.value.post_data_json or {})["document_id"]
     expect(page.locator(".turn").last).not_to_contain_text("Orsolya Quill")
     expect(page.locator("#scope-shown")).to_have_text("Quay")
-    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
     assert_accessible(page)
     # At the end of the page, the question box covers nothing of the answer.
     page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
@@ -405,15 +405,14 @@ def test_an_archive_becomes_its_files_with_what_is_refused(page: Page) -> None:
     expect(page.locator("#work")).to_contain_text("outside of the archive")
 
 
-@pytest.mark.parametrize("width", [1280, 360])
-def test_a_grid_is_made_filled_opened_and_downloaded(page: Page, site: Site, width: int) -> None:
+def test_a_grid_is_made_filled_opened_and_downloaded(page: Page, site: Site) -> None:
     site.client.post("/collections", json={"name": "pier"})
     for text, title in ((LIGHTHOUSE, "Bavoke"), (MILL, "Mill")):
         site.client.post("/ingest", json={"text": text, "title": title, "collection": "pier"})
-    page.set_viewport_size({"width": width, "height": 800})
+    page.set_viewport_size(NARROW)
     page.goto("/ui/search")
     page.get_by_role("link", name="grid", exact=True).click()
-    page.get_by_label("Name").fill(f"Builders {width}")
+    page.get_by_label("Name").fill("Builders")
     page.get_by_label("Questions").fill(f"{LIGHTHOUSE_QUESTION}\n\n{MILL_QUESTION}\n")
     page.get_by_label("Collection").select_option("pier")
     assert_accessible(page)
@@ -423,27 +422,26 @@ def test_a_grid_is_made_filled_opened_and_downloaded(page: Page, site: Site, wid
     expect(row.get_by_role("link", name="not found")).to_be_visible()
     expect(page.get_by_role("row", name="Mill").locator("td").last).to_contain_text("Agda Holm")
     expect(page.locator("#state .state")).to_have_count(0)
-    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
     assert_accessible(page)
     with page.expect_download() as download:
         page.get_by_role("link", name="Download XLSX").click()
-    assert download.value.suggested_filename == f"builders-{width}.xlsx"
+    assert download.value.suggested_filename == "builders.xlsx"
     row.get_by_role("link", name="Orsolya Quill").click()
     expect(page.locator(".turn mark.cited").first).to_contain_text("Orsolya Quill")
-    expect(page.locator(".crumb")).to_contain_text(f"Builders {width} / Bavoke /")
-    page.get_by_role("link", name=f"Builders {width}").click()
+    expect(page.locator(".crumb")).to_contain_text("Builders / Bavoke /")
+    page.get_by_role("link", name="Builders").click()
     page.get_by_text("Change the questions").click()
     page.get_by_label("Questions").fill(LIGHTHOUSE_QUESTION)
     page.get_by_role("button", name="Save").click()
     expect(page.locator(".cells thead th")).to_have_count(2)
     page.get_by_text("Change the questions").click()
     page.get_by_role("button", name="Delete grid").click()
-    expect(page.get_by_role("link", name=f"Builders {width}")).to_have_count(0)
+    expect(page.get_by_role("link", name="Builders")).to_have_count(0)
 
 
-@pytest.mark.parametrize("width", [1280, 360])
-def test_a_question_stands_until_it_is_stopped(page: Page, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 800})
+def test_a_question_stands_until_it_is_stopped(page: Page) -> None:
+    page.set_viewport_size(NARROW)
     page.goto("/ui/ask?collection=default")
     ask(page, LIGHTHOUSE_QUESTION)
     page.get_by_role("button", name="Tell me if it changes").click()
@@ -453,7 +451,7 @@ def test_a_question_stands_until_it_is_stopped(page: Page, width: int) -> None:
     panel = page.get_by_role("article", name=LIGHTHOUSE_QUESTION)
     expect(panel.locator("blockquote")).to_contain_text("Orsolya Quill")
     expect(panel).to_contain_text("No change yet")
-    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
     assert_accessible(page)
     panel.get_by_role("button", name="Stop asking").click()
     expect(page.get_by_role("article")).to_have_count(0)
