@@ -38,7 +38,9 @@ TOGETHER = {
     "tests/browser/test_cards.py": "a site",
     "tests/browser/test_flows.py": "a site",
     "tests/contracts/test_embedders.py": "torch",
+    "tests/contracts/test_swapped_models.py": "torch",
     "tests/integration/test_onnx_export.py": "torch",
+    "tests/training/test_build_models.py": "torch",
     "tests/training/test_train_reader.py": "torch",
 }
 
