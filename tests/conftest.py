@@ -104,15 +104,15 @@ def pytest_collection(session: pytest.Session) -> Generator[None, Any, Any]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with what takes minutes, whatever order the rest is in; leave campaigns out.
 
-    What a browser does, or a process that is killed, is not counted for coverage: tracing would
-    take half as long again, and other tests run the same lines.
+    What a browser does, or a process that is killed, or a training, is not counted for coverage:
+    tracing would take half as long again, and other tests run the same lines.
     """
     if not config.getoption("--campaign"):
         left_out = [item for item in items if item.get_closest_marker("campaign")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
     for item in items:
-        if item.path.parent.name in {"browser", "faults"}:
+        if item.path.parent.name in {"browser", "faults", "training"}:
             item.add_marker("no_cover")
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
@@ -130,9 +130,11 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 
 
 @pytest.fixture(autouse=True, scope="session")
-def quick_passwords() -> Iterator[None]:
-    """What a password's hash costs is no test's matter: a fifth of a second for each user made."""
-    with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+def quick_parts() -> Iterator[None]:
+    """Make users and clients at once: a password's hash takes a fifth of a second, and each new
+    client would look at all static files."""
+    hasher = "django.contrib.auth.hashers.MD5PasswordHasher"
+    with override_settings(PASSWORD_HASHERS=[hasher], WHITENOISE_AUTOREFRESH=True):
         yield
 
 

@@ -1,15 +1,13 @@
 """Models that are not packaged: of a folder, with and without a graph, and of a hub."""
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from corpus.embedders import Embedder, get_embedder, model_sources
+from corpus.embedders import Embedder, get_embedder, model_sources, onnx_export
 from corpus.embedders.onnx import OnnxEmbedder
 from corpus.embedders.sentence_transformer import SentenceTransformerEmbedder
 from corpus.errors import BackendError
@@ -24,7 +22,7 @@ from tests.support.hub_server import hub_of
 from tests.support.processes import ROOT
 from tests.support.tiny_models import WIDTH, write_embedder, write_transformer
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # torch's exporter warns
 
 PROMPTS = {"query": "query: ", "passage": "passage: "}
 TEXTS = ["Refunds are paid within ten days.", "", "東京 \U0001f600", "word " * 100]
@@ -43,9 +41,7 @@ def onnx_folder(torch_folder: Path, tmp_path_factory: pytest.TempPathFactory) ->
     """The same model with a graph where exporters write it, and without weights."""
     folder = tmp_path_factory.mktemp("onnx") / "tiny"
     shutil.copytree(torch_folder, folder)
-    graph = folder / "onnx" / "model.onnx"
-    command = [sys.executable, "-m", "corpus.embedders.onnx_export", str(folder), str(graph)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    onnx_export.export(folder, folder / "onnx" / "model.onnx")
     (folder / "model.safetensors").unlink()
     return folder
 

@@ -29,6 +29,8 @@ from qa.segments import split_segments
 from qa.types import Exchange
 from tests.support.drawing import examples
 
+pytestmark = pytest.mark.no_cover  # tracing would be what is timed
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("corpus", "qa", "web", "pkb", "evaluation")
 
