@@ -131,8 +131,10 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 
 @pytest.fixture(autouse=True, scope="session")
 def quick_parts() -> Iterator[None]:
-    """Make users and clients at once: a password's hash takes a fifth of a second, and each new
-    client would look at all static files."""
+    """Make users and clients at once.
+
+    A password's hash takes a fifth of a second, and each new client would look at all static files.
+    """
     hasher = "django.contrib.auth.hashers.MD5PasswordHasher"
     with override_settings(PASSWORD_HASHERS=[hasher], WHITENOISE_AUTOREFRESH=True):
         yield

@@ -56,8 +56,8 @@ def end(process: Process, how: signal.Signals) -> int:
     return process.returncode
 
 
-def number_of(database: str, query: str) -> int:
-    ((count,),) = read(database, f"SELECT count(*) FROM {query}")
+def number_of(database: str, rows: str) -> int:
+    ((count,),) = read(database, f"SELECT count(*) FROM {rows}")  # noqa: S608 -- our own words
     return int(str(count))
 
 
@@ -67,8 +67,8 @@ def done(database: str) -> int:
 
 def wait_for_job(database: str, kind: str, *counts: int) -> None:
     """Wait until the job has succeeded, so many of it done and so many failed."""
-    ended = f"SELECT status, done, failed FROM corpus_job WHERE kind = '{kind}'"
-    wait_until(lambda: read(database, ended) == [("succeeded", *counts)])
+    jobs = "SELECT kind, status, done, failed FROM corpus_job"
+    wait_until(lambda: read(database, jobs) == [(kind, "succeeded", *counts)])
 
 
 def assert_each_file_is_stored_once(folder: Path, database: str) -> None:

@@ -2,11 +2,15 @@
 
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.core.management.base import SystemCheckError
 
+from pkb.env import read_env
 from pkb.preload import question_models
+from pkb.product_settings import product_settings
 from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION
 from tests.support.processes import MODELS, run_python
 
@@ -70,14 +74,7 @@ sys.exit(f"imported: {{found}}" if found else 0)
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("PKB_NO_SUCH_THING", "1"),
-        ("APP_PORT", "70000"),
-        ("FUSION_ALPHA", "1.5"),
-        ("RETRIEVAL_K", "many"),
-        ("DATABASE_URL", "mysql://host/name"),
-    ],
+    ("name", "value"), [("PKB_NO_SUCH_THING", "1"), ("DATABASE_URL", "mysql://host/name")]
 )
 def test_a_wrong_setting_stops_the_start_with_one_line(name: str, value: str) -> None:
     done = run_python("manage.py", "check", **{name: value})
@@ -87,9 +84,11 @@ def test_a_wrong_setting_stops_the_start_with_one_line(name: str, value: str) ->
 
 
 def test_exported_models_are_kept_where_it_is_said(tmp_path: Path) -> None:
-    show = "from django.conf import settings as s; print(s.PKB_RERANKERS, s.PKB_EMBEDDERS)"
-    done = run_python("manage.py", "shell", "--no-imports", "-c", show, PKB_MODEL_DIR=str(tmp_path))
-    assert done.stdout.count(f"'cache_dir': '{tmp_path}'") >= 3, done.stderr
+    told = product_settings(read_env(PKB_MODEL_DIR=str(tmp_path)), tmp_path / "data")
+    specs = [*told["PKB_READERS"].values(), *told["PKB_EMBEDDERS"].values()]
+    options = [spec.get("OPTIONS", {}) for spec in specs]
+    folders = [each["cache_dir"] for each in options if "cache_dir" in each]
+    assert folders == [str(tmp_path)] * 4
 
 
 def test_with_a_given_database_nothing_of_the_embedded_one_runs(tmp_path: Path) -> None:
@@ -107,13 +106,15 @@ def test_with_a_given_database_nothing_of_the_embedded_one_runs(tmp_path: Path) 
 
 @pytest.mark.parametrize("command", [["serve"], ["ask", "Who bakes?"], ["mcp"]])
 def test_commands_that_answer_do_not_start_with_what_would_fail(
-    tmp_path: Path, command: list[str]
+    settings: Any, tmp_path: Path, command: list[str]
 ) -> None:
-    missing = str(tmp_path / "none.json")
-    done = run_python("manage.py", *command, PKB_CALIBRATION=missing, PKB_LM="local:model")
-    assert done.returncode == 1
-    assert f"(qa.E002) PKB_CALIBRATION: {missing} is no calibration" in done.stderr
-    assert "(qa.E003) PKB_LM: 'local:model' is none of openai/..., ollama_chat/...." in done.stderr
+    missing = tmp_path / "none.json"
+    settings.PKB_CALIBRATION, settings.PKB_LM = missing, "local:model"
+    with pytest.raises(SystemCheckError) as failed:
+        call_command(*command, skip_checks=False)
+    assert f"(qa.E002) PKB_CALIBRATION: {missing} is no calibration" in str(failed.value)
+    reason = "(qa.E003) PKB_LM: 'local:model' is none of openai/..., ollama_chat/...."
+    assert reason in str(failed.value)
 
 
 def test_serve_refuses_an_address_that_another_server_has() -> None:
