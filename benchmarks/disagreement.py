@@ -30,7 +30,6 @@ from datetime import UTC, datetime
 from math import sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
-from uuid import UUID
 
 import django
 
@@ -45,7 +44,6 @@ from corpus.ingestion.submission import Attributes, Submission
 from corpus.models import Collection, Document
 from evaluation.datasets import DataSet, GoldDocument, GoldQuestion, read_dataset
 from evaluation.index import index_dataset
-from qa import models
 from qa.answer_question import answer_question
 from qa.context import build_context
 from qa.types import Answer
@@ -148,8 +146,8 @@ def _ask(question: str, collection: Collection) -> Answer:
         k=PASSAGES,
         context=context,
         route="evaluate",
+        is_stored=False,
     )
-    models.Answer.objects.filter(pk=UUID(answered.id)).delete()
     return answered.answer
 
 

@@ -7,7 +7,6 @@ from corpus.models import Collection, DocumentContent
 from evaluation.datasets import GoldQuery, GoldQuestion, Turn
 from evaluation.metrics import NDCG_DEPTH, contains_gold, exact_match, judge_ranking, token_f1
 from evaluation.results import FailureStage, Observation, Progress
-from qa import models
 from qa.answer_question import answer_question
 from qa.context import QAContext
 from qa.language_model import rewrite_question
@@ -84,21 +83,20 @@ def ask(
     context: QAContext,
     history: Sequence[Exchange] = (),
 ) -> AnsweredQuestion:
-    """Answer a question, and delete the stored answer.
+    """Answer a question without storing the answer.
 
     Raises:
         BackendError: A model failed.
     """
-    answered = answer_question(
+    return answer_question(
         question,
         collection=collection.qualified_name,
         k=k,
         context=context,
         route="evaluate",
         history=history,
+        is_stored=False,
     )
-    models.Answer.objects.filter(pk=UUID(answered.id)).delete()
-    return answered
 
 
 def run_questions(

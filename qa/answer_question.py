@@ -90,6 +90,7 @@ def answer_question(
     history: Sequence[Exchange] = (),
     selected_text: str = "",
     grid: models.Grid | None = None,
+    is_stored: bool = True,
 ) -> AnsweredQuestion:
     """Answer a question from one collection or all, store the answer and return it.
 
@@ -99,6 +100,7 @@ def answer_question(
         history: Earlier exchanges, oldest first; they complete a follow-up question.
         selected_text: A text sent with the question; it is searched first.
         grid: Store the answer as its cell for the question and the document.
+        is_stored: Without it nobody asked: nothing is stored or logged, and the id is empty.
 
     Raises:
         ClientDisconnected: By the context's listener.
@@ -131,7 +133,7 @@ def answer_question(
         }  # fmt: skip
         if document is not None:
             inputs["document"] = document.content_sha256
-        is_cached = not selected_text.strip() and grid is None
+        is_cached = is_stored and not selected_text.strip() and grid is None
         slot = find_slot(inputs, asked, context) if is_cached else None
         cached = slot.get() if slot else None
         if slot:
@@ -144,16 +146,19 @@ def answer_question(
             shown = [correction._asdict() for correction in corrections]
             step = {"name": "spelling", "ms": corrected_ms, "corrections": shown}
             made = replace(made, steps=(step, *made.steps))
-        answer = replace(made.answer, question=question)  # exactly as it was asked
-        made = replace(made, is_of_all=is_of_all, answer=answer)
-        stored_id = record_answer(made, collection=stored, tags=tags, document=document, grid=grid)
-        answered = replace(made, id=stored_id)
+        # The question exactly as it was asked.
+        made = replace(made, is_of_all=is_of_all, answer=replace(made.answer, question=question))
+        if is_stored:
+            made = replace(
+                made,
+                id=record_answer(made, collection=stored, tags=tags, document=document, grid=grid),
+            )
         if slot and is_cacheable:
-            slot.set(answered)
+            slot.set(made)
     if made.draft is not None and made.draft.prompt_tokens:
         prompt_tokens.record(made.draft.prompt_tokens, labels)
         completion_tokens.record(made.draft.completion_tokens, labels)
-    return answered
+    return made
 
 
 @transaction.atomic

@@ -1,7 +1,6 @@
 """Run pkb on public sets, one function for each kind of set."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +24,7 @@ from evaluation.evaluate import Report
 from evaluation.index import index_dataset
 from evaluation.metrics import Array, Statistic, auroc
 from evaluation.runs import ask, find_documents
-from qa.context import QAContext, build_context
+from qa.context import QAContext
 from qa.readers import read_all
 from qa.search.selected_text import SelectedText
 from qa.types import Answer
@@ -42,8 +41,8 @@ class Rows(NamedTuple):
     statistic: Statistic = mean
 
 
-Measure = Callable[[Path, int | None, Report], Mapping[str, Rows]]
-"""From a folder, how many questions to draw, and a report of progress to figures by name."""
+Measure = Callable[[Path, int | None, QAContext, Report], Mapping[str, Rows]]
+"""From a folder, how many questions to draw, what answers, and a report of progress to figures."""
 
 
 def _rows(values: Sequence[Any], statistic: Statistic = mean) -> Rows:
@@ -52,7 +51,12 @@ def _rows(values: Sequence[Any], statistic: Statistic = mean) -> Rows:
 
 
 def measure_search(
-    folder: Path, sample: int | None, report: Report, *, figures: Mapping[str, tuple[str, int]]
+    folder: Path,
+    sample: int | None,
+    context: QAContext,
+    report: Report,
+    *,
+    figures: Mapping[str, tuple[str, int]],
 ) -> dict[str, Rows]:
     """Search each question's documents; all of the corpus is searched, also of a sample.
 
@@ -61,7 +65,7 @@ def measure_search(
     """
     dataset = read_dataset(folder)
     indexed = index_dataset(dataset, fresh=False, progress=partial(report, "documents"))
-    queries, context = draw(dataset.queries, sample, SEED), _context()
+    queries = draw(dataset.queries, sample, SEED)
     judged: dict[str, list[float]] = {name: [] for name in figures}
     for count, query in enumerate(queries, start=1):
         _, ranking = find_documents(
@@ -74,23 +78,30 @@ def measure_search(
 
 
 def measure_spans(
-    folder: Path, sample: int | None, report: Report, *, several: bool = False
+    folder: Path, sample: int | None, context: QAContext, report: Report, *, several: bool = False
 ) -> dict[str, Rows]:
     """Let the reader mark the answer in the paragraph that has it, however unsure.
+
+    A language model answers from the paragraph instead.
 
     Args:
         several: A question has several spans, of which each counts.
     """
     dataset = read_dataset(folder)
     texts = {document.id: document.text for document in dataset.documents}
-    questions, reader = draw(dataset.questions, sample, SEED), _context().reader
+    questions = draw(dataset.questions, sample, SEED)
     said = []
     for count, question in enumerate(questions, start=1):
-        passages = list(SelectedText(texts[question.doc_ids[0]]).passages())
-        read = read_all(question.text, passages, reader=reader)
-        readings = [(p.reading.score, p.text[p.reading.start : p.reading.end])
-                    for p in read if p.reading]  # fmt: skip
-        said.append(max(readings, default=(0.0, ""))[1])
+        paragraph = GoldDocument(question.doc_ids[0], text=texts[question.doc_ids[0]])
+        if context.uses_language_model:
+            answer = _ask_pages(question.text, [paragraph], folder.name, context)
+            said.append(answer.text[slice(*answer.short or (None, None))])
+        else:
+            passages = list(SelectedText(paragraph.text).passages())
+            read = read_all(question.text, passages, reader=context.reader)
+            readings = [(p.reading.score, p.text[p.reading.start : p.reading.end])
+                        for p in read if p.reading]  # fmt: skip
+            said.append(max(readings, default=(0.0, ""))[1])
         report("questions", count, len(questions))
     pairs = [(answer, question.answers) for answer, question in zip(said, questions, strict=True)]
     if not several:
@@ -106,11 +117,13 @@ def measure_spans(
     }
 
 
-def measure_claims(folder: Path, sample: int | None, report: Report) -> dict[str, Rows]:
+def measure_claims(
+    folder: Path, sample: int | None, context: QAContext, report: Report
+) -> dict[str, Rows]:
     """Check each claim against all that it cites, as ``POST /claims/verify`` does."""
     claims = draw(tuple(read_rows(folder, "claims")), sample, SEED)
     sources = sorted({claim.text("source") for claim in claims})
-    context, found = _context(), []
+    found = []
     for count, claim in enumerate(claims, start=1):
         verified = verify_claim(
             claim.text("claim"),
@@ -137,11 +150,13 @@ def measure_claims(folder: Path, sample: int | None, report: Report) -> dict[str
     }  # fmt: skip
 
 
-def measure_disagreement(folder: Path, sample: int | None, report: Report) -> dict[str, Rows]:
+def measure_disagreement(
+    folder: Path, sample: int | None, context: QAContext, report: Report
+) -> dict[str, Rows]:
     """Ask about two passages that contradict each other, then about one in two wordings."""
     passages = {row.key("id"): row for row in read_rows(folder, "corpus")}
     asked = [q for q in read_dataset(folder).questions if len(q.doc_ids) > 1]
-    questions, context = draw(tuple(asked), sample, SEED), _context()
+    questions = draw(tuple(asked), sample, SEED)
     beside, alone = [], []
     for count, question in enumerate(questions, start=1):
         pages = [_page(passages[key], "text") for key in question.doc_ids]
@@ -176,7 +191,3 @@ def _ask_pages(
         return ask(question, collection=indexed.collection, k=k, context=context).answer
     finally:
         delete_collection(indexed.collection.name)
-
-
-def _context() -> QAContext:
-    return replace(build_context(), caches_answers=False)

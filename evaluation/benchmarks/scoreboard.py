@@ -23,7 +23,7 @@ from evaluation.benchmarks.measures import Rows
 from evaluation.evaluate import Report
 from evaluation.metrics import bootstrap_interval
 from qa.configuration_hash import configuration_sha256
-from qa.context import default_answerer_name
+from qa.context import QAContext
 
 # The largest published file has 4 MB.
 MAX_FILE_BYTES = 32 * 2**20
@@ -79,7 +79,13 @@ def fetch_benchmark(benchmark: Benchmark, folder: Path) -> None:
 
 
 def measure_benchmark(
-    benchmark: Benchmark, folder: Path, *, sample: int | None, is_fresh: bool, report: Report
+    benchmark: Benchmark,
+    folder: Path,
+    *,
+    sample: int | None,
+    is_fresh: bool,
+    context: QAContext,
+    report: Report,
 ) -> Measured:
     """Measure pkb on a set, or return what was measured with the same files and configuration.
 
@@ -95,7 +101,8 @@ def measure_benchmark(
     if not files:
         raise InvalidDataSet(f"{folder} has no file of {benchmark.name}; --fetch gets it.")
     digest = sha256(json.dumps([
-        benchmark.name, sample, settings.VERSION, configuration_sha256(settings.PKB_EMBEDDING_MODEL)
+        benchmark.name, sample, settings.VERSION,
+        configuration_sha256(settings.PKB_EMBEDDING_MODEL), context.answerer.name,
     ]).encode())  # fmt: skip
     for path in files:
         digest.update(path.read_bytes())
@@ -103,7 +110,7 @@ def measure_benchmark(
     if kept.is_file() and not is_fresh:
         return _STORED.validate_json(kept.read_bytes())
     started = perf_counter()
-    figures = benchmark.measure(folder, sample, report)
+    figures = benchmark.measure(folder, sample, context, report)
     seconds = round(perf_counter() - started, 1)
     scores = tuple(Score.of(name, rows) for name, rows in figures.items() if len(rows.values))
     if not scores:
@@ -116,7 +123,9 @@ def measure_benchmark(
     return measured
 
 
-def list_rows(found: Sequence[tuple[Benchmark, Measured]]) -> list[dict[str, Any]]:
+def list_rows(
+    found: Sequence[tuple[Benchmark, Measured]], *, answerer: str
+) -> list[dict[str, Any]]:
     """Return a row for each figure: pkb's value, the published ones, and who is ahead."""
     return [
         {
@@ -128,7 +137,7 @@ def list_rows(found: Sequence[tuple[Benchmark, Measured]]) -> list[dict[str, Any
             "comparable": benchmark.comparable,
             "cited": f"{benchmark.repository}: {benchmark.cited}",
             "licence": benchmark.licence,
-            "answerer": default_answerer_name(),
+            "answerer": answerer,
             "created_at": measured.created_at,
             "seconds": measured.seconds,
         }

@@ -15,6 +15,7 @@ from evaluation.benchmarks.catalogue import BENCHMARKS
 from evaluation.benchmarks.scoreboard import Score, compare
 from evaluation.management.commands import benchmark as command
 from qa.models import Answer
+from tests.support.chat_server import answers, language_model, statement
 from tests.support.commands import refusal, run
 from tests.support.datasets import write_dataset
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
@@ -137,6 +138,18 @@ def test_an_interrupted_run_resumes(data: Path) -> None:
     assert figures == measure(data, "policyqa_test")
     _, progress, _ = run("benchmark", "policyqa_test", "--data", data, "--fresh")
     assert "policyqa_test, questions: 3 of 3" in progress
+
+
+def test_a_language_model_answers_only_if_it_is_told_to(data: Path, settings: Any) -> None:
+    assert refusal("benchmark", "--lm", "--data", data)[1] == 2
+    built = "The lighthouse at Bavoke was built by the engineer Orsolya Quill."
+    with language_model(settings, answers(statement(built, "S1.1"))) as server:
+        quoted = measure(data, "policyqa_test")["policyqa_test", "F1 of words"]
+        assert (quoted["answerer"], server.calls) == ("extractive", [])
+        told = measure(data, "policyqa_test", "--lm", "--sample", 1)["policyqa_test", "F1 of words"]
+        assert server.calls
+    assert told["answerer"] != "extractive"
+    assert 0 < told["value"] < quoted["value"] == 1
 
 
 def test_a_sample_is_kept_apart_from_the_whole(data: Path) -> None:

@@ -1,5 +1,6 @@
 import json
 from argparse import RawDescriptionHelpFormatter
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -17,6 +18,7 @@ from evaluation.benchmarks.scoreboard import (
     render_page,
 )
 from evaluation.management.evaluation_command import EvaluationCommand
+from qa.context import EXTRACTIVE, LANGUAGE_MODEL, build_context
 
 CONSOLE_WIDTH = 200
 
@@ -37,6 +39,7 @@ class Command(EvaluationCommand):
             help="folder with a folder for each set (PKB_DATA_DIR/benchmarks)")  # fmt: skip
         add("--fetch", action="store_true", help="fetch missing sets (needs PKB_FETCH=https)")
         add("--sample", type=int, metavar="N", help="draw only N questions of each set")
+        add("--lm", action="store_true", help="let the language model PKB_LM answer")
         add("--fresh", action="store_true", help="measure again")
         add("--json", type=Path, metavar="FILE", help="write the figures there as JSON")
         add("--html", type=Path, metavar="FILE", help="write a page with plots")
@@ -56,6 +59,8 @@ class Command(EvaluationCommand):
             for name in names:
                 if not (data / name).is_dir():
                     fetch_benchmark(known[name], data / name)
+        lm = LANGUAGE_MODEL if options["lm"] else EXTRACTIVE
+        context = replace(build_context(lm=lm), caches_answers=False)
         found = []
         for name in names:
             measured = measure_benchmark(
@@ -63,10 +68,11 @@ class Command(EvaluationCommand):
                 data / name,
                 sample=options["sample"],
                 is_fresh=options["fresh"],
+                context=context,
                 report=lambda stage, *counts, name=name: self.report(f"{name}, {stage}", *counts),
             )
             found.append((known[name], measured))
-        rows = list_rows(found)
+        rows = list_rows(found, answerer=context.answerer.name)
         # Django's OutputWrapper behaves like a file, but is not typed as one.
         file = cast("IO[str]", self.stdout)
         print_scoreboard(rows, console=Console(file=file, width=CONSOLE_WIDTH, highlight=False))
