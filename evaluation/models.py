@@ -1,7 +1,11 @@
-"""The owner's own questions: proposed, then accepted or rejected by a person."""
+"""Questions to a collection: the owner's own, and those that are made to measure it."""
+
+from __future__ import annotations
 
 import uuid
+from typing import Any
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 
@@ -60,3 +64,22 @@ class Question(models.Model):
     @property
     def is_answerable(self) -> bool:
         return self.document_id is not None
+
+
+class CollectionBenchmark(models.Model):
+    """The last test of a collection with questions made from its documents.
+
+    Whoever may read the collection may read it. It is deleted with any document that it quotes.
+
+    Attributes:
+        questions: As ``evaluation.collection_benchmark.Trial``.
+        documents: Ids of all documents whose words stand in the questions.
+    """
+
+    collection = models.OneToOneField(Collection, models.CASCADE, related_name="benchmark")
+    questions: models.JSONField[Any, Any] = models.JSONField(default=list)
+    documents = ArrayField(models.UUIDField(), default=list)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"benchmark of {self.collection_id}"

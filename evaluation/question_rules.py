@@ -35,6 +35,19 @@ _INVERTED = re.compile(
     r"(?:is|are|was|were|does|do|did|can|could|should|must|may|will|large|many|much|often|long)\b",
     re.IGNORECASE,
 )
+_AMOUNT = re.compile(
+    r"(?<![\w.,])(?:\d[\d,.]*+|two|three|four|five|six|seven|eight|nine|ten|twelve)"
+    r"\s(?:(?:business|calendar|full|working)\s)?"
+    r"(?P<unit>minutes|hours|days|weeks|months|years|people|members|votes|percent)\b",
+    re.IGNORECASE,
+)
+# Headings that do not say what is below them.
+_GENERAL_HEADINGS = frozenset(
+    "introduction overview summary background general details notes other description purpose"
+    " contents references links appendix examples example usage faq questions about".split()
+)
+_NUMBERING = re.compile(r"\A[\d.()]++\s+")
+MAX_HEADING_WORDS = 8
 # "How long to keep old versions".
 _EXTENT = re.compile(r"(?P<extent>long|often|much|far)\s+to\s+(?P<act>.+)", re.IGNORECASE)
 
@@ -118,6 +131,37 @@ def _from_headings(text: str, headings: Sequence[Heading]) -> Iterator[Proposal]
         inside = [span for span in spans if heading.end <= span[0] < until]
         if question and inside:
             yield Proposal(question, (), *inside[0])
+
+
+def propose_from_topics(text: str, *, title: str, headings: Sequence[Heading]) -> list[Proposal]:
+    """Return a question for each section, in the words of its heading and not of its text.
+
+    It asks for the first amount if there is one; else any sentence of the section answers it.
+    """
+    spans = list(_prose(text, headings))
+    ends = [*(heading.start for heading in headings[1:]), len(text)]
+    proposals = []
+    for heading, until in zip(headings, ends, strict=False):
+        plain = " ".join(_MARKUP.sub("", heading.text).split())
+        topic = _NUMBERING.sub("", plain).rstrip(" :")
+        inside = [span for span in spans if heading.end <= span[0] < until]
+        is_clear = (
+            len(topic.split()) <= MAX_HEADING_WORDS
+            and any(word.isalpha() for word in topic.split())
+            and topic.lower() not in {*_GENERAL_HEADINGS, title.lower()}
+            and not (topic.endswith("?") or _as_question(topic))
+        )
+        if not is_clear or not inside:
+            continue
+        amounts = ((span, _AMOUNT.search(text, *span)) for span in inside)
+        span, amount = next((each for each in amounts if each[1]), (None, None))
+        if span and amount:
+            question = f"{topic} in {title}: how many {amount['unit'].lower()}?"
+            proposals.append(Proposal(question, (amount[0],), *span))
+        else:
+            question = f"What does {title} say about {topic}?"
+            proposals.append(Proposal(question, (), inside[0][0], inside[-1][1]))
+    return proposals
 
 
 def _as_question(heading: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from random import Random
 from uuid import UUID
 
@@ -64,34 +65,47 @@ def propose_questions(
     """
     there = Question.objects.filter(collection=collection)
     known = {text.lower() for text in there.values_list("text", flat=True)}
+    new = (
+        Question.objects.create(
+            collection_id=document.collection_id,
+            document=document,
+            text=proposal.text,
+            answers=list(proposal.answers),
+            quote=document.content.text[proposal.start_char : proposal.end_char],
+            start_char=proposal.start_char,
+            end_char=proposal.end_char,
+            content_sha256=document.content_sha256,
+            origin=Question.Origin.GENERATED,
+        )
+        for document, proposal in draw_proposals(collection, propose=propose)
+        if proposal.text.lower() not in known
+    )
+    return list(islice(new, count))
+
+
+def draw_proposals(
+    collection: Collection, *, propose: Propose
+) -> Iterator[tuple[Document, Proposal]]:
+    """Yield different questions, of one document after the other in turn, always in one order.
+
+    Raises:
+        BackendError: The language model failed.
+    """
     documents = collection.documents.stored().order_by("created_at", "pk")
     keys = list(documents.values_list("pk", flat=True))
     Random(SEED).shuffle(keys)  # noqa: S311  (no secret)
     waiting = deque(_propose_for(key, propose) for key in keys)
-    stored: list[Question] = []
-    while waiting and len(stored) < count:
+    known = set()
+    while waiting:
         proposals = waiting.popleft()
         following = next(proposals, None)
         if following is None:
             continue
         waiting.append(proposals)
-        document, proposal = following
-        if proposal.text.lower() not in known:
-            known.add(proposal.text.lower())
-            stored.append(
-                Question.objects.create(
-                    collection_id=document.collection_id,
-                    document=document,
-                    text=proposal.text,
-                    answers=list(proposal.answers),
-                    quote=document.content.text[proposal.start_char : proposal.end_char],
-                    start_char=proposal.start_char,
-                    end_char=proposal.end_char,
-                    content_sha256=document.content_sha256,
-                    origin=Question.Origin.GENERATED,
-                )
-            )
-    return stored
+        text = following[1].text.lower()
+        if text not in known:
+            known.add(text)
+            yield following
 
 
 def _propose_for(key: UUID, propose: Propose) -> Iterator[tuple[Document, Proposal]]:

@@ -91,6 +91,10 @@ class PageForm(forms.Form):
         return form.cleaned_data
 
 
+class ChosenCollectionForm(PageForm):
+    collection = CollectionField()
+
+
 class SearchForm(PageForm):
     q = forms.CharField(max_length=1_000, required=False)
     collection = CollectionField()
@@ -240,8 +244,7 @@ class CollectionForm(PageForm):
         }
 
 
-class RenameCollectionForm(PageForm):
-    collection = CollectionField()
+class RenameCollectionForm(ChosenCollectionForm):
     name = CollectionForm.base_fields["name"]
 
 
@@ -336,8 +339,7 @@ class PublishForm(PageForm):
     is_public = forms.BooleanField(required=False)
 
 
-class ConfidenceForm(PageForm):
-    collection = CollectionField()
+class ConfidenceForm(ChosenCollectionForm):
     max_wrong_percent = forms.IntegerField(min_value=1, max_value=MAX_WRONG_PERCENT, required=False)
     learns_confidence = forms.BooleanField(required=False)
 

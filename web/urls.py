@@ -116,5 +116,6 @@ urlpatterns = [
     path("ui/keys/<int:key_id>/revoke", account_pages.revoke, name="revoke_key"),
     path("ui/quality", quality_pages.quality, name="quality"),
     path("ui/quality/plots/<str:dataset>/<str:name>", quality_pages.plot, name="plot"),
+    path("ui/quality/benchmark", quality_pages.start, name="start_benchmark"),
     path("ui/quality/confidence", quality_pages.confidence, name="confidence"),
 ]

@@ -73,6 +73,7 @@ class Job(models.Model):
         SOURCE = "source"
         CRAWL = "crawl"
         GRID = "grid"
+        BENCHMARK = "benchmark"
 
     class Status(models.TextChoices):
         QUEUED = "queued"

@@ -1,6 +1,7 @@
 """Two users, one of whom has one of everything."""
 
 from contextlib import suppress
+from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 from django.contrib.auth import get_user_model
@@ -12,7 +13,8 @@ from corpus.access.principal import acting_as
 from corpus.catalogue import create_collection
 from corpus.models import IdempotentRequest, Job, WatchedFolder, Webhook
 from corpus.sites import SiteLimits, add_site
-from evaluation.models import Question
+from evaluation.collection_benchmark import Trial
+from evaluation.models import CollectionBenchmark, Question
 from qa.models import Answer, ChatStream, Grid, Session, StandingQuestion
 from tests.support.client import Api
 from tests.support.documents import LIGHTHOUSE, LIGHTHOUSE_QUESTION, ingest_text_of
@@ -55,6 +57,14 @@ def make_ida() -> Tenant:
             collection=collection, url="https://zinnia.example/", events=["job.ended"]
         )
         delivery = hook.deliveries.create(event="job.ended", subject_id=job.pk, state="sent")
+        trial = Trial(
+            "Where is the marigold key?", "text/plain", "It lies.", stored.document_id, 0, 9
+        )
+        CollectionBenchmark.objects.create(
+            collection=collection,
+            questions=[asdict(replace(trial, is_asked=True))],
+            documents=[stored.document_id],
+        )
         IdempotentRequest.objects.create(
             key="k1", request_sha256="0" * 64, status=201, body={"text": "marigold"}
         )

@@ -3,7 +3,7 @@
 import pytest
 
 from corpus.ingestion.normal_form import Heading
-from evaluation.question_rules import propose_from_rules
+from evaluation.question_rules import propose_from_rules, propose_from_topics
 from qa.example_questions import as_question
 
 
@@ -86,3 +86,36 @@ def test_a_heading_that_asks_is_answered_by_its_section(heading: str, question: 
 )
 def test_headings_that_ask_are_questions_without_their_number(heading: str, question: str) -> None:
     assert as_question(heading) == question
+
+
+@pytest.mark.parametrize(
+    ("heading", "section", "question", "answers", "statement"),
+    [
+        (
+            "2.1 Sick leave", "Call before nine. You have ten working days a year for it. Rest.",
+            "Sick leave in Staff guide: how many days?", ("ten working days",),
+            "You have ten working days a year for it.",
+        ),
+        (
+            "**Keys**", "The porter keeps all the keys. Ask him for yours in the morning.",
+            "What does Staff guide say about Keys?", (),
+            "The porter keeps all the keys. Ask him for yours in the morning.",
+        ),
+        ("Overview", "The porter keeps all the keys of the house.", None, (), ""),
+        ("Staff guide", "The porter keeps all the keys of the house.", None, (), ""),
+        ("Who keeps the keys?", "The porter keeps all the keys of the house.", None, (), ""),
+        ("How to lose keys", "The porter keeps all the keys of the house.", None, (), ""),
+        ("2026-03", "The porter keeps all the keys of the house.", None, (), ""),
+        ("Keys", "All.", None, (), ""),
+    ],
+)  # fmt: skip
+def test_a_section_is_asked_for_in_the_words_of_its_heading(
+    heading: str, section: str, question: str | None, answers: tuple[str, ...], statement: str
+) -> None:
+    text = f"{heading}\n\n{section}"
+    headings = (Heading(0, len(heading), 2, heading),)
+    proposals = propose_from_topics(text, title="Staff guide", headings=headings)
+    expected = [(question, answers)] if question else []
+    assert [(each.text, each.answers) for each in proposals] == expected
+    for each in proposals:
+        assert text[each.start_char : each.end_char] == statement

@@ -156,6 +156,7 @@ _KINDS = {
     Job.Kind.REEMBED: "Change the embedding model",
     Job.Kind.SOURCE: "Sync {source}",
     Job.Kind.GRID: "Fill a grid",
+    Job.Kind.BENCHMARK: "Test a collection",
 }
 _EDITS = {
     Act.TAG: "Tag {what} {tags}",

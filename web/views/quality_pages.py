@@ -15,11 +15,19 @@ from django.views.decorators.http import require_POST, require_safe
 from corpus.errors import NotFound
 from corpus.models import Collection
 from corpus.models.collection import MAX_WRONG_PERCENT
+from evaluation.collection_benchmark import (
+    FLATTERY,
+    find_job,
+    measure_trials,
+    read_trials,
+    start_benchmark,
+)
+from evaluation.models import CollectionBenchmark
 from evaluation.reports import latest_results
 from qa import models
 from qa.learned_confidence import change_confidence, read_state
 from qa.models import Feedback
-from web.forms import ConfidenceForm
+from web.forms import ChosenCollectionForm, ConfidenceForm
 from web.readable_collections import choose_collection, readable_collections
 
 # Pixels of the chart.
@@ -86,6 +94,22 @@ def read_feedback(collection: Collection) -> dict[str, Any]:
     }
 
 
+def read_benchmark(collection: Collection) -> dict[str, Any]:
+    """Return the last test of a collection; empty before its first document."""
+    job = find_job(collection)
+    benchmark = CollectionBenchmark.objects.filter(collection=collection).first()
+    if benchmark is None and not collection.documents.stored().exists():
+        return {}
+    trials = [trial for trial in read_trials(benchmark) if trial.is_asked] if benchmark else []
+    return {
+        "job": job,
+        "created_at": benchmark and benchmark.created_at,
+        "trials": trials,
+        "figures": measure_trials(trials),
+        "flattery": FLATTERY,
+    }
+
+
 UNANSWERED_SHOWN = 12
 
 
@@ -108,6 +132,8 @@ def quality(request: HttpRequest) -> HttpResponse:
         "confidence": read_state(collection),
         "is_owned": Collection.objects.owned().filter(pk=collection.pk).exists(),
         "max_wrong_percent": MAX_WRONG_PERCENT,
+        "benchmark": read_benchmark(collection),
+        "may_change": Collection.objects.writable().filter(pk=collection.pk).exists(),
         "evaluations": latest_results(),
         "bars_height": BARS_HEIGHT,
         "axis": AXIS,
@@ -134,3 +160,11 @@ def confidence(request: HttpRequest) -> HttpResponse:
     name = values.pop("collection")
     change_confidence(name, **values)
     return redirect(f"{reverse('web:quality')}?collection={name}")
+
+
+@require_POST
+def start(request: HttpRequest) -> HttpResponse:
+    """Test a collection with questions made from its documents."""
+    name = ChosenCollectionForm.read(request.POST)["collection"]
+    start_benchmark(Collection.objects.get_writable(name))
+    return redirect(f"{reverse('web:quality')}?collection={name}#benchmark")
