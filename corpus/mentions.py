@@ -286,8 +286,8 @@ def _find_amounts(noun: str, stored: Any, comparison: str) -> _Found:
     wanted = parse_range(comparison)
     if wanted is None:
         raise InvalidInput(
-            "Give a comparison with an amount, such as `over 500 EUR`, `at most $1,000` or"
-            " `between 100 and 200 EUR`.",
+            "Give a comparison with an amount, such as “over 500 EUR”, “at most $1,000” or"
+            " “between 100 and 200 EUR”.",
             field="amount",
         )
     keys = _named(noun, stored)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from corpus.amounts import parse_range
 from corpus.errors import InvalidInput
 from corpus.mentions import MentionCount, count_mentions
 from corpus.models import ALL_COLLECTIONS, Chunk, Collection, Document
@@ -79,9 +80,11 @@ def _describe(count: MentionCount, amount: str) -> str:
     documents = _number(count.searched_count, "document")
     is_one = count.document_count == 1
     if amount:
+        wanted = parse_range(amount)
+        currency = "" if wanted and wanted.currency else f" (in {count.currency})"
         text = (
             f"{count.document_count:,} of {documents} named “{count.phrase}” state{'s' * is_one} an"
-            f" amount {amount} (in {count.currency}). Named so are documents with this word in"
+            f" amount {amount}{currency}. Named so are documents with this word in"
             " title, path, tag or collection. Their amount is the one labelled as a total or as"
             " due, or the only one."
         )

@@ -317,7 +317,7 @@ def test_tag_folder_and_collection_name_documents(api: Api) -> None:
 def test_question_for_amounts_is_answered_by_the_count(api: Api, bills: dict[str, str]) -> None:
     answer = api.answer("List all invoices over 500 EUR with their dates")
     assert answer["answer"].startswith(
-        "2 of 5 documents named “invoices” state an amount over 500 EUR (in EUR)."
+        "2 of 5 documents named “invoices” state an amount over 500 EUR."
     )
     assert "Not compared: 2 documents" in answer["answer"]
     assert "\n- Invoice 1: Total: 1,190.00 EUR, due on 2024-04-17. – 2024-03-17" in answer["answer"]
