@@ -15,7 +15,8 @@ COPY web web
 COPY data data
 # What is exported of models is in the image; what else this would leave behind, a key, is not.
 RUN PKB_DATA_DIR=/tmp/build python manage.py load_models && rm -rf /tmp/build
-RUN useradd --system --create-home pkb && mkdir -p -m 700 /var/lib/pkb && chown pkb /var/lib/pkb
+# The Helm chart names the user by this number.
+RUN useradd --system --uid 999 --create-home pkb && mkdir -p -m 700 /var/lib/pkb && chown pkb /var/lib/pkb
 
 # The steps of pipelines/pipeline.py. kfp is in the image, so that a step installs nothing; it has
 # an environment of its own, whose python3 is the first, because its pins are not the service's.
