@@ -1,6 +1,7 @@
 """What the queue's own tables tell of workers and of what waits for them."""
 
 from datetime import timedelta
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -126,3 +127,15 @@ def test_a_database_that_is_away_is_told_and_not_raised(
     body = Client().get("/status").json()
     assert (body["workers"], body["queue"]) == (None, None)
     assert Problem.DATABASE_AWAY in {found["problem"] for found in body["problems"]}
+
+
+def test_the_helm_chart_counts_tasks_that_wait_or_run() -> None:
+    query = (Path(__file__).parents[2] / "deploy/helm/pkb/queue-length.sql").read_text()
+    assert execute(query) == [(0,)]
+    enqueue_file_deletion()
+    enqueue_job(JOB)
+    enqueue_job(UUID(int=1), delay_s=60)
+    enqueue_token_vectors(1)
+    assert execute(query) == [(2,)]
+    execute("UPDATE procrastinate_jobs SET status = 'doing' WHERE queue_name = 'pkb-home'")
+    assert execute(query) == [(2,)]
