@@ -17,8 +17,17 @@ from django.utils import timezone
 
 from corpus import webhooks
 from corpus.catalogue import delete_document
+from corpus.ingestion.vectors import complete_document
 from corpus.jobs.states import cancel_job
-from corpus.models import Collection, Document, Job, Webhook, WebhookDelivery, WebhookEvent
+from corpus.models import (
+    Collection,
+    Document,
+    Embedding,
+    Job,
+    Webhook,
+    WebhookDelivery,
+    WebhookEvent,
+)
 from corpus.webhooks import RETRY_DELAYS_S, send_due, tell
 from qa.retention import purge
 from qa.standing_questions import ask_changed_questions
@@ -27,6 +36,7 @@ from tests.support.database import execute
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
 from tests.support.ports import free_port
 from tests.support.site_server import Site, serving
+from tests.support.sync_tree import sync_tree
 from tests.support.users import Tenant, call
 
 ADDRESS = "https://bavoke.example/lighthouse"
@@ -220,9 +230,33 @@ def test_without_webhooks_an_event_costs_one_query(collection: Collection) -> No
     assert len(asked) == 1
 
 
-def test_jobs_and_failed_documents_are_told(
-    api: Api, hook: Any, receiver: Site, collection: Collection
+def test_a_failed_file_is_told_once(
+    hook: Any, receiver: Site, collection: Collection, tmp_path: Path
 ) -> None:
+    (tmp_path / "bad.pdf").write_bytes(b"%PDF-1.7\nthis is no pdf at all")
+    sync_tree(tmp_path, collection=collection)
+    (failed,) = sent(receiver)
+    assert (failed["type"], failed["data"]["title"]) == ("document.failed", "bad.pdf")
+    assert failed["data"]["status"] == "failed"
+    sync_tree(tmp_path, collection=collection)
+    assert len(sent(receiver)) == 1
+
+
+def test_a_document_is_ready_when_it_has_all_its_vectors(
+    api: Api, hook: Any, receiver: Site
+) -> None:
+    key = ingest(api, LIGHTHOUSE)
+    sent(receiver)
+    Embedding.objects.all().delete()
+    Document.objects.update(status="processing")
+    document = Document.objects.select_related("collection").get(pk=key)
+    assert complete_document(document) > 0
+    assert [each["type"] for each in sent(receiver)] == ["document.ready"] * 2
+    complete_document(document)
+    assert len(sent(receiver)) == 2
+
+
+def test_the_end_of_a_job_is_told(hook: Any, receiver: Site, collection: Collection) -> None:
     job = Job.objects.create(kind="edit", collection=collection)
     cancel_job(job.pk)
     (ended,) = sent(receiver)
