@@ -23,7 +23,7 @@ from django.utils import timezone
 
 from corpus.access.principal import SYSTEM, Principal, Scope, acting_as
 from corpus.errors import FetchingOff, InvalidInput, NotFetched, WebhookNotFound
-from corpus.models import Collection, Webhook, WebhookDelivery, WebhookEvent
+from corpus.models import Collection, Webhook, WebhookDelivery
 from corpus.models.base import OwnedModel
 from corpus.models.webhook import MAX_REASON_CHARS
 from corpus.postgres import execute, fetch_prepared
@@ -37,6 +37,20 @@ SEND_S = 5.0
 RETRY_DELAYS_S = (60, 300, 1_800, 7_200, 18_000, 36_000, 86_400)
 SECRET_PREFIX = "whsec_"  # noqa: S105
 SECRET_BYTES = 32
+
+
+class WebhookEvent(models.TextChoices):
+    """What a webhook tells; the part before the dot names the kind of its subject."""
+
+    DOCUMENT_READY = "document.ready", "A document can be found"
+    DOCUMENT_REPLACED = "document.replaced", "A new version of a document is stored"
+    DOCUMENT_FAILED = "document.failed", "A document could not be read"
+    DOCUMENT_DELETED = "document.deleted", "A document is deleted"
+    JOB_ENDED = "job.ended", "A job has ended"
+    ANSWER_STALE = "answer.stale", "A quote of your answer no longer stands in its document"
+    ANSWER_DISAGREEMENT = "answer.disagreement", "Documents disagree about your question"
+    QUESTION_CHANGED = "standing_question.changed", "The answer to your standing question changed"
+
 
 # By the part of an event before its dot: the model of its subject, and its path in the API.
 _SUBJECTS = {

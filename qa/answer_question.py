@@ -13,7 +13,7 @@ from django.db.models import Model
 from accounts.audit import record_event
 from corpus.access.principal import current_user_id
 from corpus.errors import DocumentNotFound, GridNotFound
-from corpus.models import ALL_COLLECTIONS, Chunk, Collection, Document, WebhookEvent
+from corpus.models import ALL_COLLECTIONS, Chunk, Collection, Document
 from corpus.telemetry import (
     Step,
     answer_cache,
@@ -25,7 +25,7 @@ from corpus.telemetry import (
     prompt_tokens,
     span,
 )
-from corpus.webhooks import tell
+from corpus.webhooks import WebhookEvent, tell
 from qa import models
 from qa.answer_cache import find_slot
 from qa.concurrency import Listener, answering_slot

@@ -21,14 +21,8 @@ from accounts.audit import purge_events
 from accounts.lockouts import purge_logins
 from corpus.access.principal import SYSTEM, acting_as
 from corpus.ingestion.uploaded_files import delete_orphaned_uploads
-from corpus.models import (
-    Collection,
-    DocumentContent,
-    Tombstone,
-    WebhookDelivery,
-    WebhookEvent,
-)
-from corpus.webhooks import tell
+from corpus.models import Collection, DocumentContent, Tombstone, WebhookDelivery
+from corpus.webhooks import WebhookEvent, tell
 from qa import models
 from qa.models import ERASED_ANSWER, ERASED_CITATION, ChatEvent, ChatStream, Message, Session
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from corpus.models import Document, WebhookEvent
-from corpus.webhooks import tell
+from corpus.models import Document
+from corpus.webhooks import WebhookEvent, tell
 from qa.models import Answer, Citation
 
 

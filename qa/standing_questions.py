@@ -18,8 +18,8 @@ from corpus.errors import (
     InvalidInput,
     StandingQuestionNotFound,
 )
-from corpus.models import CollectionChange, WebhookEvent
-from corpus.webhooks import tell
+from corpus.models import CollectionChange
+from corpus.webhooks import WebhookEvent, tell
 from qa.answer_question import answer_question
 from qa.context import build_context
 from qa.models import NO_QUESTIONS, Answer, Message, StandingQuestion

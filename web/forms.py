@@ -22,13 +22,13 @@ from corpus.models import (
     Document,
     Grant,
     Job,
-    WebhookEvent,
 )
 from corpus.models.collection import MAX_WRONG_PERCENT
 from corpus.models.document import SORTS
 from corpus.models.webhook import MAX_WEBHOOK_URL_CHARS
 from corpus.sites import DEFAULT_DEPTH, DEFAULT_PAGES, MAX_DEPTH
 from corpus.tags import normalize_tags
+from corpus.webhooks import WebhookEvent
 from qa.api.grid_views import MAX_FOLDER_CHARS, MAX_NAME_CHARS, MAX_QUESTION_CHARS
 from qa.models import MAX_GRID_QUESTIONS
 

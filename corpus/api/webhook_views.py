@@ -14,15 +14,10 @@ from corpus.api.fields import QualifiedNameField, StrictBooleanField, StrictChar
 from corpus.api.pagination import NewestFirstPagination
 from corpus.endpoints import Endpoint, endpoint
 from corpus.errors import CollectionNotFound, Errors, FetchingOff, NotFetched, WebhookNotFound
-from corpus.models import (
-    DEFAULT_COLLECTION,
-    Collection,
-    Webhook,
-    WebhookDelivery,
-    WebhookEvent,
-)
+from corpus.models import DEFAULT_COLLECTION, Collection, Webhook, WebhookDelivery
 from corpus.models.webhook import MAX_WEBHOOK_URL_CHARS
 from corpus.webhooks import (
+    WebhookEvent,
     change_webhook,
     create_webhook,
     delete_webhook,

@@ -26,17 +26,9 @@ from corpus.jobs.job_cleanup import erase_from_jobs
 from corpus.jobs.states import fail_job
 from corpus.jobs.uploads import uploads_of
 from corpus.lexical import drop_unused_words, read_words
-from corpus.models import (
-    Collection,
-    Document,
-    IdempotentRequest,
-    Job,
-    JobItem,
-    Tombstone,
-    WebhookEvent,
-)
+from corpus.models import Collection, Document, IdempotentRequest, Job, JobItem, Tombstone
 from corpus.postgres import execute
-from corpus.webhooks import tell
+from corpus.webhooks import WebhookEvent, tell
 
 # Sent with ``documents``, the ids. The rows are locked, and dependent rows still exist.
 documents_deleted = Signal()

@@ -17,14 +17,7 @@ from corpus.ingestion.submission import ATTRIBUTE_NAMES, Attributes
 from corpus.ingestion.uploaded_files import delete_uploads_on_commit, path_of
 from corpus.ingestion.vectors import Encoded, queue_completion
 from corpus.lexical import character_ngrams, drop_unused_words, read_words
-from corpus.models import (
-    Chunk,
-    Collection,
-    Document,
-    DocumentContent,
-    Embedding,
-    WebhookEvent,
-)
+from corpus.models import Chunk, Collection, Document, DocumentContent, Embedding
 from corpus.postgres import fetch_prepared
 from corpus.queue import enqueue_token_vectors
 from corpus.rules import active_rules
@@ -33,7 +26,7 @@ from corpus.tags import put_tags, set_tags
 from corpus.telemetry import Step, span
 from corpus.token_vectors import background_embedder
 from corpus.user_quotas import check_quota
-from corpus.webhooks import tell
+from corpus.webhooks import WebhookEvent, tell
 
 # Sent with ``document``, whose version is still stored, and ``text``, that of the next one.
 document_replaced = Signal()

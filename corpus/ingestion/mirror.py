@@ -16,10 +16,10 @@ from corpus.ingestion.decisions import Action, Decision, KnownDocument, decide
 from corpus.ingestion.ingest import ingest_submission
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.submission import Attributes, IngestOptions, Submission, SubmittedFile
-from corpus.models import Collection, Document, WebhookEvent
+from corpus.models import Collection, Document
 from corpus.models.document import DocumentQuerySet
 from corpus.sources.source import Entry
-from corpus.webhooks import tell
+from corpus.webhooks import WebhookEvent, tell
 
 
 def ingest_fingerprint(collection: Collection, *, tags: Sequence[str]) -> str:

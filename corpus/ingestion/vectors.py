@@ -13,18 +13,10 @@ from numpy.typing import NDArray
 from corpus.embedders import Embedder, embed_passages, get_embedder
 from corpus.errors import BackendError
 from corpus.ingestion.chunking import embedder_input
-from corpus.models import (
-    Chunk,
-    Collection,
-    Document,
-    Embedding,
-    Job,
-    JobItem,
-    WebhookEvent,
-)
+from corpus.models import Chunk, Collection, Document, Embedding, Job, JobItem
 from corpus.queue import enqueue_job
 from corpus.telemetry import Step, span
-from corpus.webhooks import tell
+from corpus.webhooks import WebhookEvent, tell
 
 log = structlog.get_logger(__name__)
 

@@ -12,12 +12,12 @@ from corpus.errors import JobNotFound, JobStateConflict
 from corpus.ingestion.outcomes import Outcome
 from corpus.jobs.kinds import kind_of
 from corpus.jobs.leases import job_lock
-from corpus.models import Chunk, Document, Embedding, Job, JobItem, WebhookEvent
+from corpus.models import Chunk, Document, Embedding, Job, JobItem
 from corpus.models.job import JobQuerySet
 from corpus.queue import enqueue_job
 from corpus.telemetry import current_request_id
 from corpus.user_quotas import check_job_quota
-from corpus.webhooks import tell
+from corpus.webhooks import WebhookEvent, tell
 
 log = structlog.get_logger(__name__)
 

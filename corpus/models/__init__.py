@@ -23,7 +23,7 @@ from corpus.models.site import Site, SitePage
 from corpus.models.tag import Tag
 from corpus.models.tombstone import Tombstone
 from corpus.models.watched_folder import WatchedFolder
-from corpus.models.webhook import Webhook, WebhookDelivery, WebhookEvent
+from corpus.models.webhook import Webhook, WebhookDelivery
 
 __all__ = [
     "ALL_COLLECTIONS",
@@ -57,5 +57,4 @@ __all__ = [
     "WatchedFolder",
     "Webhook",
     "WebhookDelivery",
-    "WebhookEvent",
 ]

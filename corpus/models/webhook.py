@@ -18,19 +18,6 @@ MAX_REASON_CHARS = 200
 KEEP_DELIVERIES = timedelta(days=30)
 
 
-class WebhookEvent(models.TextChoices):
-    """What a webhook tells; the part before the dot names the kind of its subject."""
-
-    DOCUMENT_READY = "document.ready", "A document can be found"
-    DOCUMENT_REPLACED = "document.replaced", "A new version of a document is stored"
-    DOCUMENT_FAILED = "document.failed", "A document could not be read"
-    DOCUMENT_DELETED = "document.deleted", "A document is deleted"
-    JOB_ENDED = "job.ended", "A job has ended"
-    ANSWER_STALE = "answer.stale", "A quote of your answer no longer stands in its document"
-    ANSWER_DISAGREEMENT = "answer.disagreement", "Documents disagree about your question"
-    QUESTION_CHANGED = "standing_question.changed", "The answer to your standing question changed"
-
-
 class Webhook(OwnedModel):
     """An address that is told of events in one collection.
 

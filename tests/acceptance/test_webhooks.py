@@ -19,16 +19,8 @@ from corpus import webhooks
 from corpus.catalogue import delete_document
 from corpus.ingestion.vectors import complete_document
 from corpus.jobs.states import cancel_job
-from corpus.models import (
-    Collection,
-    Document,
-    Embedding,
-    Job,
-    Webhook,
-    WebhookDelivery,
-    WebhookEvent,
-)
-from corpus.webhooks import RETRY_DELAYS_S, send_due, tell
+from corpus.models import Collection, Document, Embedding, Job, Webhook, WebhookDelivery
+from corpus.webhooks import RETRY_DELAYS_S, WebhookEvent, send_due, tell
 from qa.retention import purge
 from qa.standing_questions import ask_changed_questions
 from tests.support.client import Api

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from corpus.models import Collection, Webhook, WebhookEvent
-from corpus.webhooks import create_webhook
+from corpus.models import Collection, Webhook
+from corpus.webhooks import WebhookEvent, create_webhook
 from tests.support.documents import ingest_text_of, long_text
 from tests.support.processes import connected_to, find_broken, manage, name_of, read
 from tests.support.site_server import Handler, serving

@@ -9,8 +9,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from corpus.models import Collection, Webhook, WebhookEvent
+from corpus.models import Collection, Webhook
 from corpus.webhooks import (
+    WebhookEvent,
     change_webhook,
     create_webhook,
     delete_webhook,

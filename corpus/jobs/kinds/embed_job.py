@@ -6,8 +6,8 @@ from django.db.models import QuerySet
 from corpus.ingestion.outcomes import ItemResult, Outcome
 from corpus.ingestion.vectors import complete_document
 from corpus.jobs.kinds.job_kind import JobKind
-from corpus.models import Document, Job, JobItem, WebhookEvent
-from corpus.webhooks import tell
+from corpus.models import Document, Job, JobItem
+from corpus.webhooks import WebhookEvent, tell
 
 
 class EmbedKind(JobKind):
