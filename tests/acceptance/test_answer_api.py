@@ -11,7 +11,7 @@ from corpus.ingestion.submission import Attributes
 from corpus.models import Collection, Document
 from qa.configuration_hash import configuration_sha256
 from qa.models import Answer
-from qa.notices import GREETING, NOTHING_NEAR
+from qa.notices import GREETING
 from tests.support.client import Api
 from tests.support.documents import (
     BAKERY,
@@ -142,23 +142,6 @@ def test_a_greeting_is_not_looked_up(api: Api) -> None:
     assert [step["name"] for step in answer["debug"]["steps"]] == ["parse", "abstain"]
 
 
-def test_documents_that_disagree_are_both_shown(api: Api) -> None:
-    api.ingest(LIGHTHOUSE, title="Bavoke")
-    alone = api.answer()
-    api.ingest(LIGHTHOUSE.replace("Orsolya Quill", "Tamas Berg"), title="Coast")
-    answer = api.answer()
-    assert (alone["kind"], alone["disagreement"]) == ("answer", None)
-    names = ["Orsolya Quill", "Tamas Berg"]
-    (said,) = [name for name in names if name in answer["answer"]]
-    (other,) = answer["disagreement"]
-    names.remove(said)
-    assert names[0] in other["quote"]
-    assert other["document_id"] != answer["citations"][0]["document_id"]
-    text = Document.objects.get(pk=other["document_id"]).content.text
-    assert text[other["start_char"] : other["end_char"]] == other["quote"]
-    assert api.get(f"/answers/{answer['id']}").json()["disagreement"] == answer["disagreement"]
-
-
 OF_2019, OF_2024 = (datetime(year, 5, 1, tzinfo=UTC) for year in (2019, 2024))
 
 
@@ -251,15 +234,6 @@ def test_what_the_documents_do_not_hold_is_not_answered(api: Api, question: str)
     assert answer["confidence"] < 0.5
 
 
-def test_answer_to_a_question_far_from_all_documents_says_nothing_is_near(api: Api) -> None:
-    api.ingest(LIGHTHOUSE)
-    api.ingest(BAKERY)
-    answer = api.answer("Which programming language do bananas prefer?")
-    assert (answer["kind"], answer["abstained"]) == ("abstained", True)
-    assert answer["notice"] == NOTHING_NEAR == "No answer found in your documents."
-    assert api.get(f"/answers/{answer['id']}").json()["notice"] == NOTHING_NEAR
-
-
 @pytest.mark.parametrize(
     ("question", "kind"),
     [
@@ -313,13 +287,6 @@ def test_a_tag_keeps_to_its_documents(api: Api) -> None:
     answer = api.answer("Who is the harbour master of Rodabu?", tag=["A", "unused"])
     assert {c["document_id"] for c in answer["citations"]} == {wren.document_id}
     assert api.answer("Who is the harbour master of Rodabu?", tag="unused")["abstained"]
-
-
-def test_a_deleted_document_answers_no_more(api: Api) -> None:
-    stored = api.ingest(LIGHTHOUSE)
-    assert api.delete(f"/documents/{stored.document_id}").status_code == 204
-    assert api.answer()["abstained"] is True
-    assert api.search() == []
 
 
 def test_a_replaced_document_is_cited_in_its_new_version(api: Api) -> None:

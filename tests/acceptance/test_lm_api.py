@@ -10,17 +10,13 @@ from qa.grounding.drafts import Claim
 from qa.models import Answer
 from tests.support.chat_server import (
     Behaviour,
-    Call,
     Judge,
     answers,
     careful,
     credulous,
     fails,
-    hang,
     language_model,
-    says,
     statement,
-    written,
 )
 from tests.support.client import Api
 from tests.support.documents import BAKERY, LIGHTHOUSE, LIGHTHOUSE_QUESTION
@@ -61,17 +57,6 @@ def test_own_words_are_said_where_the_check_accepts_them(api: Api, settings: Any
     assert (citation["answer_start"], citation["answer_end"]) == (0, len(FACT))
 
 
-def test_an_answer_to_a_question_of_yes_or_no_begins_with_the_verdict(
-    api: Api, settings: Any
-) -> None:
-    api.ingest(LIGHTHOUSE)
-    question = "Did Orsolya Quill build the lighthouse at Bavoke?"
-    told = [statement(FACT, "S1.1"), statement("She was an engineer.", "S1.1")]
-    assert ask(api, settings, answers(*told, verdict="yes"), question)["answer"] == (
-        f"Yes. {FACT} She was an engineer."
-    )
-
-
 @pytest.mark.parametrize(
     "lie",
     [
@@ -94,45 +79,6 @@ def test_a_statement_that_its_source_does_not_say_never_leaves(
     else:  # it pointed at the wrong ones
         assert (answer["kind"], answer["answer"]) == ("unsure", "")
         assert answer["closest"][0]["quote"] == SOURCE
-
-
-def test_a_model_that_accepts_everything_is_not_believed(api: Api, settings: Any) -> None:
-    api.ingest(LIGHTHOUSE)
-    answer = ask(api, settings, answers(statement(FACT, "S1.1"), judge=credulous))
-    assert FACT not in answer["answer"]
-    assert "Orsolya Quill" in answer["answer"]
-    assert (answer["kind"], answer["answerer"]) == ("answer", "extractive")
-    assert answer["fallback"] == ("openai/m takes false statements for true, extractive answered.")
-
-
-def test_what_a_model_that_cannot_be_checked_points_at_is_quoted(api: Api, settings: Any) -> None:
-    def behave(call: Call) -> None:
-        drafts = says(written(statement(FACT, "S1.1")))
-        (fails(500) if call.claims else drafts)(call)
-
-    api.ingest(LIGHTHOUSE)
-    answer = ask(api, settings, behave)
-    assert answer["answer"] == SOURCE
-    assert (answer["answerer"], answer["fallback"]) == ("openai/m", None)
-
-
-def test_a_list_is_quoted_behind_what_leads_to_it_without_its_marks(
-    api: Api, settings: Any
-) -> None:
-    api.ingest(
-        "The keeper of Bavoke carries three keys:\n\n- the key of the\n  lamp room\n"
-        "- the key of the cellar\n- the key of the boat house"
-    )
-    told = statement("He has the keys of lamp room and cellar.", "S1.2", "S1.3")
-
-    def behave(call: Call) -> None:
-        (fails(500) if call.claims else says(written(told)))(call)
-
-    answer = ask(api, settings, behave, "Which keys does the keeper of Bavoke carry?")
-    assert answer["answer"] == (
-        "The keeper of Bavoke carries three keys:\n- the key of the lamp room"
-        "\n- the key of the cellar"
-    )
 
 
 def test_an_empty_draft_is_a_refusal_and_the_nearest_passages_are_shown(
@@ -167,18 +113,6 @@ def test_when_the_model_fails_the_extract_is_given_and_debug_says_so(
     assert step["answerer"] == "extractive"
     assert "failed" in step["note"]
     assert "failed" in answer["fallback"]
-
-
-def test_for_a_model_that_did_not_answer_in_time_nobody_waits_again(
-    api: Api, settings: Any
-) -> None:
-    api.ingest(LIGHTHOUSE)
-    with language_model(settings, hang, timeout_s=0.5) as server:
-        first, second = (api.answer() for _ in range(2))
-        assert len(server.calls) == 1
-    assert "did not answer in time" in first["fallback"]
-    assert "is not asked for" in second["fallback"]
-    assert second["answer"] == first["answer"] != ""
 
 
 def test_what_became_of_a_draft_is_kept_and_shown_where_steps_are(api: Api, settings: Any) -> None:
@@ -258,22 +192,6 @@ def test_the_owner_sees_what_became_of_a_draft(
     page = page_of(admin_client)
     assert [each for each in shown if each not in page] == []
     assert "<script>alert(1)" not in page
-
-
-def test_the_owner_sees_a_draft_that_was_stored_before_statements_were(
-    api: Api, admin_client: Client, settings: Any
-) -> None:
-    api.ingest(LIGHTHOUSE)
-    ask(api, settings, answers(statement(FACT, "S1.1")))
-    sentence = {"text": CHAFF, "outcome": "dropped", "reason": "no source says so"}
-    draft = {
-        "answerer": "openai/older", "text": CHAFF, "cited": ["S1"], "note": "",
-        "prompt_tokens": 11, "completion_tokens": 7, "sentences": [sentence],
-    }  # fmt: skip
-    Answer.objects.update(draft=draft)
-    page = page_of(admin_client)
-    assert "openai/older, 11 + 7 tokens" in page
-    assert "no source says so" in page
 
 
 def page_of(admin_client: Client) -> str:

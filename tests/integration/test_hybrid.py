@@ -62,10 +62,3 @@ def test_a_passage_has_the_same_score_however_many_are_asked_for() -> None:
     assert (len(few), len(all_of_them)) == (2, 4)
     scores = {passage.title: passage.score for passage in all_of_them}
     assert [passage.score for passage in few] == [scores[title] for title in titles(few)]
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_as_many_come_back_as_were_asked_for(mode: str) -> None:
-    query = replace(FOREIGN, text=f"{BREAD} Are goods reimbursed? Who winds the lens?")
-    assert len(find(query, mode=mode, limit=3)) == 3
-    assert len(set(titles(find(query, mode=mode)))) == len(find(query, mode=mode))

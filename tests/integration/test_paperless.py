@@ -131,18 +131,6 @@ def test_the_archived_version_goes_before_the_original(paperless: Paperless) -> 
     assert len(paperless.asked_for(r"/2/download/\?original=true$")) == 1
 
 
-def test_the_same_document_under_another_number_keeps_its_id(paperless: Paperless) -> None:
-    paperless.put(1, LIGHTHOUSE)
-    sync()
-    before = Document.objects.get()
-    del paperless.documents[1]
-    paperless.put(8, LIGHTHOUSE)
-    assert outcomes(sync()) == ["renamed"]
-    document = Document.objects.get()
-    assert (document.pk, document.source_uri[-2:]) == (before.pk, "/8")
-    assert outcomes(sync()) == ["unchanged"]
-
-
 def test_content_that_goes_from_one_document_to_another_is_never_lost(
     paperless: Paperless,
 ) -> None:
@@ -150,16 +138,6 @@ def test_content_that_goes_from_one_document_to_another_is_never_lost(
     sync()
     paperless.put(1, BAKERY, modified="2026-11-09T08:00:00Z")
     paperless.put(2, LIGHTHOUSE)
-    assert outcomes(sync()) == ["added", "replaced"]
-    assert stored() == {"1": BAKERY[:20], "2": LIGHTHOUSE[:20]}
-
-
-def test_documents_that_exchange_their_contents_are_both_there(paperless: Paperless) -> None:
-    paperless.put(1, LIGHTHOUSE)
-    paperless.put(2, BAKERY)
-    sync()
-    paperless.put(1, BAKERY, modified="2026-11-09T08:00:00Z")
-    paperless.put(2, LIGHTHOUSE, modified="2026-11-09T08:00:00Z")
     assert outcomes(sync()) == ["added", "replaced"]
     assert stored() == {"1": BAKERY[:20], "2": LIGHTHOUSE[:20]}
 

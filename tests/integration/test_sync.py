@@ -109,15 +109,6 @@ def test_an_edited_paragraph_encodes_only_its_chunks(folder: Path, collection: C
     assert kept & set(document("c.txt").chunks.values_list("pk", flat=True))
 
 
-def test_a_deleted_file_takes_its_document_along(folder: Path, collection: Collection) -> None:
-    sync(folder, collection)
-    (folder / "deep" / "b.txt").unlink()
-    job = sync(folder, collection)
-    assert outcomes(job)["b.txt"] == "removed"
-    assert job.status == Job.Status.SUCCEEDED
-    assert not Document.objects.filter(file_path__endswith="b.txt").exists()
-
-
 def test_documents_from_elsewhere_are_left_alone(
     folder: Path, collection: Collection, tmp_path: Path, ingest: Any
 ) -> None:
@@ -277,29 +268,6 @@ def test_a_folder_that_is_not_there_removes_nothing(folder: Path, collection: Co
     assert job.status == Job.Status.FAILED
     assert "There is no" in job.errors[0]["reason"]
     assert Document.objects.count() == 3
-
-
-def test_links_hidden_files_and_pipes_are_passed_over(
-    folder: Path, collection: Collection, tmp_path: Path
-) -> None:
-    (tmp_path / "secret.txt").write_text("A text outside of the folder that nobody asked for.")
-    (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
-    (folder / "linked").symlink_to(tmp_path)
-    (folder / ".hidden.txt").write_text("A hidden text that nobody asked for either.")
-    os.mkfifo(folder / "pipe.txt")
-    assert len(outcomes(sync(folder, collection))) == 3
-
-
-def test_a_stopped_sync_is_cancelled_and_the_next_goes_on(
-    folder: Path, collection: Collection
-) -> None:
-    answers = iter([False, False, True])
-    job = sync(folder, collection, should_stop=lambda: next(answers, True))
-    assert job.status == Job.Status.CANCELLED
-    assert 0 < job.items.pending().count() < 3
-    again = sync(folder, collection)
-    assert again.status == Job.Status.SUCCEEDED
-    assert sorted(outcomes(again).values()).count("added") + job.done == 3
 
 
 def test_files_are_listed_as_pending_documents_at_once(
