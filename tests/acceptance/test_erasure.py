@@ -17,7 +17,7 @@ from corpus.invariants import find_violations
 from corpus.jobs.run import run_job_slice
 from corpus.jobs.states import retry_job
 from corpus.models import Collection, Document, IdempotentRequest, Job, JobItem
-from evaluation.models import Question
+from evaluation.models import CollectionBenchmark, Question
 from evaluation.questions import adopt_feedback, propose_questions
 from qa.answer_question import record_answer
 from qa.feedback import review_feedback
@@ -131,6 +131,11 @@ def test_every_way_of_deleting_is_complete(
     api.ask(collection="other")
     api.ask(selected_text=LIGHTHOUSE)
     propose_questions(other, count=5)
+    CollectionBenchmark.objects.create(
+        collection=create_collection("before"),
+        questions=[{"statement": LIGHTHOUSE}],
+        documents=[document.pk],
+    )
     assert Answer.objects.filter(text__contains="Orsolya").count() == 2
     assert list(uploads.iterdir())
     with django_capture_on_commit_callbacks(execute=True):

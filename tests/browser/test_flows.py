@@ -164,6 +164,22 @@ def test_what_is_not_there_is_said_plainly(page: Page) -> None:
     expect(page.get_by_role("link", name=UNANSWERABLE)).to_be_visible()
 
 
+def test_a_collection_is_tested_with_its_own_documents(page: Page, site: Site) -> None:
+    site.client.post("/collections", json={"name": "works"}).raise_for_status()
+    page.goto("/ui/quality?collection=works")
+    expect(page.get_by_role("button", name="Test this collection")).to_have_count(0)
+    file = ("works.md", f"# Works\n\n## Keeping the lamp\n\n{LIGHTHOUSE}")
+    added = site.client.post("/ingest", files={"file": file}, data={"collection": "works"})
+    assert added.status_code == 201
+    page.reload()
+    page.get_by_role("button", name="Test this collection").click()
+    expect(page.get_by_role("button", name="Test again")).to_be_visible()
+    expect(page.locator("#benchmark .metrics")).to_contain_text("1 of 1")
+    page.get_by_text("Questions and answers").click()
+    expect(page.locator("#benchmark .cells")).to_contain_text("Works say about Keeping the lamp?")
+    assert_accessible(page)
+
+
 def test_the_chosen_collection_stays_and_suggests_its_questions(page: Page, site: Site) -> None:
     site.client.post("/collections", json={"name": "shore"}).raise_for_status()
     site.ingest(LIGHTHOUSE, title="Tower", collection="shore")
