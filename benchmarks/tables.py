@@ -5,7 +5,7 @@
 The folder holds ``corpus.jsonl.gz`` (rows with ``id`` and ``text``; the rows of tables are lines
 with `` | `` between cells) and ``qa.jsonl.gz`` (rows with ``question``, ``doc_id``, ``answers``,
 ``scale`` and ``answer_type``). A result is right if its number, to two decimals, and its scale
-are; an extreme, if its year is; a share without a scale equals its percentage.
+are; an extreme, if its year or row is; a share without a scale equals its percentage.
 """
 
 import gzip
@@ -20,7 +20,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from corpus.loaders.table_blocks import table_blocks
-from qa.table_answers import Calculation, find_calculation
+from qa.table_answers import Calculation, find_calculation, find_extreme_row
 from qa.types import Passage
 
 _TOLERANCE = Decimal("0.011")
@@ -35,7 +35,8 @@ def main() -> None:
         kind, text = row["answer_type"], texts[row["doc_id"]]
         passage = Passage(row["doc_id"], row["doc_id"], "", "", "", (), None, text, 0, len(text))
         asked[kind] += 1
-        made = find_calculation(row["question"], [passage])
+        question = row["question"]
+        made = find_calculation(question, [passage]) or find_extreme_row(question, [passage])
         if made is not None:
             said[kind] += 1
             right[kind] += is_right(made, row)
@@ -62,7 +63,7 @@ def stored_text(text: str) -> str:
 
 def is_right(made: Calculation, row: dict[str, Any]) -> bool:
     if made.column:
-        return str(row["answers"][0]) in made.column
+        return str(row["answers"][0]).lower() in made.column.lower()
     try:
         gold = Decimal(str(row["answers"][0]).strip("$% ").replace(",", ""))
     except InvalidOperation:

@@ -1,16 +1,14 @@
 """Answer how many documents mention a phrase, or state an amount: counted, each document quoted."""
 
-from dataclasses import replace
-
 from corpus.amounts import parse_range
 from corpus.errors import InvalidInput
 from corpus.mentions import MentionCount, count_mentions
-from corpus.models import ALL_COLLECTIONS, Chunk, Collection, Document
+from corpus.models import ALL_COLLECTIONS, Collection, Document
 from corpus.postgres import one_snapshot
 from qa.grounding.citations import cite
 from qa.intent import Intent
-from qa.search.hybrid import passage_of
 from qa.types import Answer, Citation, Query, Quote
+from qa.whole_tables import passage_at
 
 # The answerer of these answers.
 COUNT = "count"
@@ -60,18 +58,9 @@ def answer_count(query: Query, intent: Intent) -> Answer | None:
             text += " \u2013 " if number else ""
             # The line around a mention may begin in one chunk and end in another.
             at = start if number else mention.start
-            chunks = Chunk.objects.with_document().filter(document=mention.document)
-            chunk = chunks.overlapping(at, at + 1).last()
-            if chunk is None:
-                raise LookupError(f"No chunk of document {mention.document.pk} holds {at}.")
-            end = start + len(quoted)
-            passage = replace(
-                passage_of(chunk, score=1.0, similarity=0.0),
-                text=quoted,
-                start_char=start,
-                end_char=end,
-            )
-            citations.append(cite(Quote(passage, start, end), len(text), len(text) + len(quoted)))
+            passage = passage_at(mention.document.pk, quoted, start, at=at)
+            quote = Quote(passage, start, passage.end_char)
+            citations.append(cite(quote, len(text), len(text) + len(quoted)))
             text += quoted
     return Answer("", text, confidence=1.0, citations=tuple(citations), answerer=COUNT)
 

@@ -62,6 +62,7 @@ from qa.table_answers import (
     write_answer,
 )
 from qa.types import Answer, Draft, Passage, QAInput, Query
+from qa.whole_tables import compare_rows
 
 
 class AnsweredPart(NamedTuple):
@@ -172,7 +173,9 @@ def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:
         passages = context.rerank(query.text, state["candidates"], limit=query.k)
     # Of a question of several parts, the quotes are joined.
     is_whole = kind is not IntentKind.PARTS
-    calculation = find_calculation(query.text, passages) if is_whole else None
+    calculation = None
+    if is_whole:
+        calculation = find_calculation(query.text, passages) or compare_rows(query.text, passages)
     return {"passages": passages, "calculation": calculation}
 
 

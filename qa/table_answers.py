@@ -1,6 +1,7 @@
 """Find the cells of tables that a question names, and calculate with them. Pure.
 
-The operations are a change, a difference, a share, an average, a sum, and the extreme of a row.
+The operations are a change, a difference, a share, an average, a sum, and the extreme of a row or,
+in whole tables, of a column.
 
 The rows and columns that a question names are found by their words. If a word of it stays
 unexplained, nothing is calculated: a wrong figure is worse than none.
@@ -19,7 +20,7 @@ from qa.types import Answer, Passage, Quote, Reading
 
 # The answerer of these answers.
 TABLE = "table"
-# At least as many results have to be right; benchmarks/tables.py measures it (239 of 273).
+# At least as many results have to be right; benchmarks/tables.py measures it (240 of 274).
 CONFIDENCE = 0.8
 _SHOWN_DECIMALS = Decimal("0.01")
 # A longer line before a table is a paragraph, not its caption.
@@ -85,7 +86,7 @@ class Calculation:
         formula: With ``{}`` for each operand.
         unit: ``%``, ``percentage points`` or the table's, such as ``million``; may be empty.
         currency: Sign in front of the number, or empty.
-        column: Of an extreme, the name of its column.
+        column: Of an extreme, the name of its column, or of its row.
     """
 
     number: Decimal
@@ -134,7 +135,7 @@ _OPERATIONS = tuple(
         ("difference", r"difference|how much (?:more|less|higher|lower|larger|greater)"),
         ("sum", r"(?:sum|total) of|combined|altogether"),
         ("max", r"highest|largest|greatest|biggest|most"),
-        ("min", r"lowest|smallest|least"),
+        ("min", r"lowest|smallest|least|fewest"),
     )
 )
 _OF_MANY = ("average", "sum")
@@ -144,11 +145,21 @@ _EXTREMES = {"max": max, "min": min}
 _ASKS_COLUMN = re.compile(
     r"\b(?:which|what) (?:fiscal |financial )?(?:year|quarter|month|period)\b", re.I
 )
+_ASKS_ROW = re.compile(r"\b(?:who|which|what)\b", re.I)
+# Words of a question for a row that name no column.
+_ROW_WORDS = frozenset("column entry fewest item name one rank row who".split())
+# Rows that sum up the others: one at the end is left out, with others the rows are no list.
+_SUMMARY_ROW = re.compile(r"(?:(?:grand|sub)[ -]?)?total|sum|average|mean|all|gesamt|summe", re.I)
+_SAYS_SUMMARY = re.compile(r"\b(?:total|sub-?total|sum|average|gesamt|summe|thereof)\b", re.I)
+_IN_BRACKETS = re.compile(r" *\(([^()]{1,40})\)")
+# The highest of a longer list are quoted.
+_MAX_QUOTED_ROWS = 10
+_QUOTED_ROWS = 3
 # What is asked in two steps, or is another average than that of cells.
 _STEPS = r"change|increase|decrease|difference|growth|percent\w*"
 _UNSURE = re.compile(
     rf"\b(?:(?:{_STEPS})\b.{{0,200}}\baverage|average\b.{{0,200}}\b(?:{_STEPS})"
-    r"|weighted|ratio|respectively|times|annual\w*\b.{0,200}\brate|per)\b",
+    r"|at (?:most|least)|weighted|ratio|respectively|times|annual\w*\b.{0,200}\brate|per)\b",
     re.I,
 )
 # A label that speaks of a change or an average may be what is asked for.
@@ -189,6 +200,86 @@ def find_calculation(question: str, passages: Sequence[Passage]) -> Calculation 
     found = [each for each in made if each is not None]
     # Tables that disagree leave the question open.
     return found[0] if len({(each.number, each.unit) for each in found}) == 1 else None
+
+
+def asked_extreme(question: str) -> str:
+    """Return ``max`` or ``min`` if a question may ask for the row that is so; else ""."""
+    operations = [name for name, form in _OPERATIONS if form.search(question)]
+    is_one = len(operations) == 1 and operations[0] in _EXTREMES and _ASKS_ROW.search(question)
+    return operations[0] if is_one and not _UNSURE.search(question) else ""
+
+
+def find_extreme_row(question: str, documents: Sequence[Passage]) -> Calculation | None:
+    """Return the row that is highest or lowest in the column that a question names; None in doubt.
+
+    "Which product has the highest price?" The tables must be whole, as in whole documents.
+    """
+    operation = asked_extreme(question)
+    if not operation:
+        return None
+    tables = [*_header_tables(documents), *_sheets(documents)]
+    made = (_extreme_row(_with_names(table), operation, question) for table in tables)
+    found = [each for each in made if each is not None]
+    # Tables that disagree leave the question open.
+    return found[0] if len({(each.number, each.column) for each in found}) == 1 else None
+
+
+def _sheets(documents: Sequence[Passage]) -> Iterator[Table]:
+    """Yield the sheets of documents, unless a row lacks its first cell or cannot be read."""
+    for document in documents:
+        sheets: dict[str, list[Table]] = {}
+        for record in _records([document]):
+            sheets.setdefault(record.names[0], []).append(record)
+        for records in sheets.values():
+            names = tuple(dict.fromkeys(name for record in records for name in record.names))
+            begins = "|".join(map(re.escape, names))
+            if len(re.findall(rf"^(?:{begins}): ", document.text, re.M)) == len(records):
+                cells = [dict(zip(each.names, each.rows[0], strict=True)) for each in records]
+                empty = Cell("", 0, 0, document)
+                rows = tuple(tuple(each.get(name, empty) for name in names) for each in cells)
+                yield Table(names, rows, document.breadcrumb, "")
+
+
+def _extreme_row(table: Table, operation: str, question: str) -> Calculation | None:
+    names = [_IN_BRACKETS.sub("", name) for name in table.names]
+    asked = _words(question)
+    columns = [at + 1 for at in _named(names[1:], asked)]
+    rows = list(filter(None, table.rows))
+    if rows and _SUMMARY_ROW.fullmatch(rows[-1][0].text.strip("* ")):
+        rows.pop()
+    labels = [row[0].text for row in rows]
+    if len(columns) != 1 or len(rows) < _MIN_OPERANDS or len(set(labels) - {""}) < len(rows):
+        return None
+    column = columns[0]
+    explained = _ROW_WORDS.union(*map(_words, (names[0], names[column], table.caption)))
+    is_explained = (_COMMON_WORDS | explained).issuperset(asked)
+    if _named(labels, asked) or any(map(_SAYS_SUMMARY.search, labels)) or not is_explained:
+        return None
+    operands = [
+        Operand(value, cell, row[0].text, names[column])
+        for row in rows
+        for cell in row[column : column + 1]
+        if (value := read_value(cell.text))
+    ]
+    operands.sort(key=lambda each: each.value.number, reverse=operation == "max")
+    currencies = {each.value.currency for each in operands} - {""}
+    units = {each.value.is_percent for each in operands}
+    if len(operands) < len(rows) or len(currencies) > 1 or len(units) > 1:
+        return None
+    best, second = (each.value.number for each in operands[:2])
+    if best == second or min(each.value.number for each in operands) < 0:
+        return None
+    brackets = _IN_BRACKETS.search(table.names[column])
+    unit = _scale_of(f"{table.names[column]} {table.caption}") or (brackets[1] if brackets else "")
+    quoted = operands[: _QUOTED_ROWS if len(operands) > _MAX_QUOTED_ROWS else None]
+    formula = ", ".join(["{}"] * len(quoted))
+    if len(quoted) < len(operands):
+        formula += f", \u2026 {len(operands)} rows"
+    unit = "%" if True in units else unit
+    currency = "".join(currencies)
+    return Calculation(
+        best, f"{operation}({formula})", tuple(quoted), unit, currency, operands[0].row
+    )
 
 
 def mark_named_cells(question: str, passages: Sequence[Passage]) -> list[Passage]:
@@ -271,7 +362,13 @@ def _place_in(
 
 
 def read_tables(passages: Sequence[Passage]) -> list[Table]:
-    """Return the tables of passages: Markdown tables, and rows of sheets.
+    """Return the tables of passages: Markdown tables, and rows of sheets."""
+    tables = _header_tables(passages)
+    return [*tables, *_records(passages), *_rows_without_header(passages)]
+
+
+def _header_tables(passages: Sequence[Passage]) -> list[Table]:
+    """Return the tables with a header.
 
     The pieces of a long table, which repeat its header, are one if they follow each other.
     """
@@ -302,8 +399,7 @@ def read_tables(passages: Sequence[Passage]) -> list[Table]:
                 joined.pop()
                 whole = replace(first, rows=first.rows + piece.rows)
         joined.append((document, header, end, whole))
-    whole_tables = [table for *_, table in joined]
-    return [*whole_tables, *_records(passages), *_rows_without_header(passages)]
+    return [table for *_, table in joined]
 
 
 def _with_names(table: Table) -> Table:

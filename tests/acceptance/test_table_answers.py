@@ -1,6 +1,7 @@
 """A question that asks to calculate with cells: asked, stored and verified."""
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 
 from corpus.invariants import find_violations
 from tests.support.client import Api
@@ -34,3 +35,16 @@ def test_a_difference_of_two_rows_is_calculated(api: Api) -> None:
 def test_without_the_row_nothing_is_calculated(api: Api, question: str) -> None:
     api.ingest(REPORT)
     assert " − " not in api.ask(question)["answer"]
+
+
+def test_the_highest_row_of_a_long_sheet_is_found_wherever_it_is(api: Api) -> None:
+    rows = [f"Lamp of kind {number},{number * 37 % 101},{number}" for number in range(101)]
+    sheet = "\n".join(["Product,Price,Stock", *rows])
+    form = {"file": SimpleUploadedFile("lamps.csv", sheet.encode())}
+    assert api.post("/ingest", form, format="multipart").status_code == 201
+    asked = api.ask("Which product has the highest price?")
+    best = next(row.split(",")[0] for row in rows if row.split(",")[1] == "100")
+    assert asked["answer"].startswith(f"{best}: 100 = max(100, 99, 98, \u2026 101 rows)\n")
+    assert [each["quote"] for each in asked["citations"]] == ["100", "99", "98"]
+    assert not list(find_violations())
+    assert api.ask("Which product has the highest weight?")["answerer"] != "table"

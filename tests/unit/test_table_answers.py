@@ -1,11 +1,20 @@
 """Calculations with cells of tables: the formula, each operand, and silence in doubt."""
 
+import random
 from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
-from qa.table_answers import find_calculation, read_tables, read_value, write_answer
+from corpus.loaders.table_blocks import record_blocks, table_blocks
+from qa.table_answers import (
+    asked_extreme,
+    find_calculation,
+    find_extreme_row,
+    read_tables,
+    read_value,
+    write_answer,
+)
 from qa.types import Passage
 
 TABLE = """Sales by contract (in millions)
@@ -201,3 +210,118 @@ def test_numbers_are_read_as_reports_write_them(
 @pytest.mark.parametrize("text", ["", "—", "n/a", "2019-10", "1,23", "12 a"])
 def test_what_is_no_number_has_no_value(text: str) -> None:
     assert read_value(text) is None
+
+
+PRODUCTS = """Prices of the shop
+
+| Product | Price (EUR) | Stock | Margin |
+| --- | --- | --- | --- |
+| Oak table | 1,450.00 | 4 | 5 % |
+| Pine shelf | 90.50 | 120 | 12 % |
+| Ash chair | 210.00 | 38 | 9 % |
+| Total | 1,750.50 | 162 | |
+
+The shop is closed on Mondays."""
+VOTES = "Name: Ida; Votes: 12\n\nName: Otto; Votes: 7\n\nName: Pia; Votes: 31"
+
+
+def shown_row(question: str, *texts: str) -> str:
+    documents = [replace(passage(text, 0), document_id=text) for text in texts]
+    made = find_extreme_row(question, documents)
+    return write_answer(made).text.partition("\n")[0] if made else ""
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "result"),
+    [
+        (
+            "Which product has the highest price?",
+            PRODUCTS,
+            "Oak table: 1,450 EUR = max(1,450.00, 210.00, 90.50)",
+        ),
+        ("Which product has the smallest stock?", PRODUCTS, "Oak table: 4 = min(4, 38, 120)"),
+        ("What is the product with the least margin?", PRODUCTS.replace("162 |", "162 | 9 %"),
+         "Oak table: 5% = min(5 %, 9 %, 12 %)"),
+        ("Who has the fewest votes?", VOTES, "Otto: 7 = min(7, 12, 31)"),
+        ("Which row is largest in column votes?", VOTES, "Pia: 31 = max(31, 12, 7)"),
+        (
+            "Which year has the lowest sales?",
+            "Sales (in millions)\n\n| Year | Sales |\n| --- | --- |\n| 2018 | $5 |\n| 2019 | 6 |",
+            "2018: $5 million = min($5, 6)",
+        ),
+    ],
+)  # fmt: skip
+def test_the_extreme_row_of_a_column_is_told(question: str, text: str, result: str) -> None:
+    assert shown_row(question, text) == result
+    assert shown_row(question, text, f"Another document.\n\n{text}") == result
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Which product has the highest rating?", PRODUCTS),  # no such column
+        ("Which lamp has the highest price?", PRODUCTS),  # no such rows
+        ("Which product has the highest price and stock?", PRODUCTS),
+        ("Which product has the highest price in Berlin?", PRODUCTS),
+        ("Which product has at most the price of an oak table?", PRODUCTS),
+        ("Which product has the highest price, oak table or pine shelf?", PRODUCTS),
+        ("Show the highest price.", PRODUCTS),
+        ("Which product has a price?", PRODUCTS),
+        ("Which product has the highest price?", PRODUCTS.replace("90.50", "1,450.00")),  # a tie
+        ("Which product has the highest price?", PRODUCTS.replace("90.50", "on request")),
+        ("Which product has the highest price?", PRODUCTS.replace("| 210.00", "| $210.00")
+         .replace("| 90.50", "| € 90.50")),
+        ("Which product has the highest margin?", PRODUCTS.replace("12 %", "12")),
+        ("Which product has the highest price?", PRODUCTS.replace("90.50", "(90.50)")),
+        ("Which product has the highest price?", PRODUCTS.replace("Pine shelf", "")),
+        ("Which product has the highest price?", PRODUCTS.replace("Pine shelf", "Ash chair")),
+        ("Which product has the highest price?", PRODUCTS.replace("Pine shelf", "Total tables")),
+        ("Who has the most votes?", VOTES.replace("Otto", "a; b")),  # a row that cannot be read
+        ("Who has the most votes?", VOTES.replace("Name: Otto; ", "")),
+        ("Who has the most votes?", VOTES.replace("; Votes: 31", "; Age: 31")),
+        ("Who has the most votes?", "Name: Ida; Votes: 12"),
+    ],
+)  # fmt: skip
+def test_in_doubt_no_row_is_extreme(question: str, text: str) -> None:
+    assert shown_row(question, text) == ""
+
+
+def test_documents_with_other_extremes_leave_it_open() -> None:
+    changed = VOTES.replace("31", "32")
+    assert shown_row("Who has the most votes?", VOTES, changed) == ""
+
+
+def test_of_many_rows_the_first_three_are_quoted() -> None:
+    rows = "\n\n".join(f"Name: N{number}; Votes: {number * 7 % 31}" for number in range(31))
+    first = "N22: 30 = max(30, 29, 28, \u2026 31 rows)"
+    assert shown_row("Who has the most votes?", rows) == first
+
+
+def test_only_a_question_for_a_row_is_compared() -> None:
+    assert asked_extreme("Who has the most votes?") == "max"
+    assert asked_extreme("Who has the most votes and the fewest?") == ""
+    assert asked_extreme("Who has votes?") == ""
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_extremes_of_drawn_tables_are_those_drawn(seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311
+    kinds, columns = ("Product", "Town", "Runner"), ("Price", "Height (m)", "Points")
+    for _ in range(20):
+        count = chance.randint(2, 40)
+        header = [chance.choice(kinds), *chance.sample(columns, 2)]
+        labels = [f"{chance.choice('ABCDE')}{number}" for number in range(count)]
+        numbers = [chance.choices(range(60), k=2) for _ in labels]
+        rows = [[label, *map(str, each)] for label, each in zip(labels, numbers, strict=True)]
+        blocks = chance.choice([table_blocks([header, *rows]), record_blocks(header, rows)])
+        text = "\n\n".join(["# Notes", *(each.text for each in blocks), "The end."])
+        column, (word, best) = (
+            chance.choice([1, 2]),
+            chance.choice([("highest", max), ("lowest", min)]),
+        )
+        drawn = [each[column - 1] for each in numbers]
+        is_clear = drawn.count(best(drawn)) == 1
+        name = header[column].partition(" (")[0].lower()
+        shown = shown_row(f"Which {header[0].lower()} has the {word} {name}?", text)
+        expected = labels[drawn.index(best(drawn))] if is_clear else ""
+        assert shown.partition(":")[0] == expected
