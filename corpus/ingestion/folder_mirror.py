@@ -42,6 +42,7 @@ from corpus.roots.safe_open import SymlinkFound, is_folder, read_mode
 from corpus.roots.shown_paths import uploads_folder
 from corpus.sources.source import Entry
 from corpus.tags import add_tags
+from corpus.webhooks import WebhookEvent, tell
 
 # Errors of a missing file.
 GONE = (FileNotFoundError, NotADirectoryError)
@@ -386,4 +387,6 @@ def _mark_unavailable(documents: DocumentQuerySet, *, reason: str) -> None:
     """
     documents.filter(content_sha256="").delete()
     unfinished = documents.filter(status__in=[Document.Status.PENDING, Document.Status.PROCESSING])
-    unfinished.update(status=Document.Status.FAILED, error=reason)
+    with transaction.atomic():
+        tell(WebhookEvent.DOCUMENT_FAILED, unfinished)
+        unfinished.update(status=Document.Status.FAILED, error=reason)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -17,8 +18,9 @@ from corpus.ingestion.folder_mirror import SyncOptions
 from corpus.invariants import find_violations
 from corpus.jobs.kinds import sync_job
 from corpus.jobs.run import run_job_slice
-from corpus.models import Collection, Document
+from corpus.models import Collection, Document, Webhook
 from corpus.sites import SiteLimits, add_site, refresh_site
+from corpus.webhooks import WebhookEvent, create_webhook
 from qa.grids import save_grid
 from qa.models import Grid
 from tests.support.documents import LIGHTHOUSE, ingest_text_of, long_text
@@ -274,3 +276,47 @@ def test_a_crawl_goes_on_where_the_worker_was_killed(fetching: None, cheap_model
     assert sorted(site.asked) == sorted(["/robots.txt", "/sitemap.xml", *paths, "/2"])
     assert (job.status, job.done, Document.objects.count()) == ("succeeded", 7, 7)
     assert list(find_violations()) == []
+
+
+def told(database: str) -> dict[str, int]:
+    """Count the deliveries of webhooks by their state."""
+    query = "SELECT state, count(*)::int FROM corpus_webhookdelivery GROUP BY state"
+    rows: Any = read(database, query)
+    return dict(rows)
+
+
+def test_a_worker_killed_while_it_sends_webhooks_loses_none(database: str, settings: Any) -> None:
+    settings.PKB_WEBHOOK_HOSTS = {"localhost"}
+    count, is_killed = 6, Event()
+    with serving() as receiver:
+        receiver.says("/", b"")
+        answer = receiver.pages["/"]
+
+        def hold_third(handler: Handler) -> None:
+            if len(receiver.bodies) == 3:
+                is_killed.wait(60)
+            answer(handler)
+
+        receiver.pages["/"] = hold_third
+        with connected_to(name_of(database)):
+            collection = Collection.objects.get_named("default")
+            create_webhook(receiver.url, [WebhookEvent.DOCUMENT_READY], collection=collection)
+            for number in range(count):
+                ingest_text_of(collection)(long_text(3).replace("Entry", f"Note {number}"))
+        worker = manage("worker", database=database, PKB_WEBHOOK_HOSTS="localhost")
+        wait_until(lambda: len(receiver.bodies) == 3)
+        end(worker, signal.SIGKILL)
+        is_killed.set()
+        assert told(database) == {"sent": 2, "waiting": count - 2}
+        with connected_to(name_of(database)):  # the minute until the next attempt
+            Webhook.objects.get().deliveries.update(next_at="2026-01-01T00:00Z")
+        worker = manage("worker", database=database, PKB_WEBHOOK_HOSTS="localhost")
+        wait_until(lambda: told(database) == {"sent": count})
+        end(worker, signal.SIGTERM)
+        received = [json.loads(body)["data"]["id"] for body in receiver.bodies]
+        ids = {headers["webhook-id"] for headers in receiver.headers}
+    assert set(received) == {
+        str(key) for (key,) in read(database, "SELECT id FROM corpus_document")
+    }
+    assert (len(received), len(ids)) == (count + 1, count)  # one came twice, and is known by its id
+    assert find_broken(database) == []
