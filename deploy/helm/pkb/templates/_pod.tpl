@@ -31,11 +31,6 @@ env:
     valueFrom: {secretKeyRef: {name: {{ .root.Values.postgres.ownerSecret }}, key: username}}
   - name: POSTGRES_OWNER_PASSWORD
     valueFrom: {secretKeyRef: {name: {{ .root.Values.postgres.ownerSecret }}, key: password}}
-  {{- if not (hasKey .root.Values.settings "PKB_MODEL_THREADS") }}
-  # pkb counts the cores of the node, also if it may use fewer.
-  - name: PKB_MODEL_THREADS
-    valueFrom: {resourceFieldRef: {resource: limits.cpu}}
-  {{- end }}
 securityContext:
   allowPrivilegeEscalation: false
   readOnlyRootFilesystem: true
