@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 from random import Random
-from typing import NamedTuple, Self
+from typing import Self
 
 from django.conf import settings
 from django.db import transaction
@@ -113,22 +113,28 @@ class Trial:
         return passage.document_id == self.document_id and is_near
 
 
-def make_trials(collection: Collection, *, context: QAContext) -> Iterator[Trial]:
-    """Yield the questions, spread over the documents: first those that can be answered.
+def make_trials(
+    collection: Collection, *, context: QAContext, should_stop: Callable[[], bool] = lambda: False
+) -> list[Trial]:
+    """Return the questions, spread over the documents: first those that can be answered.
 
     If a language model answers, it also writes them; without one, or if it fails, rules do.
+
+    Args:
+        should_stop: Called after each question; then those made so far are returned.
     """
     propose = partial(_propose, with_lm=context.uses_language_model)
-    proposals = draw_proposals(collection, propose=propose)
+    proposals = takewhile(lambda _: not should_stop(), draw_proposals(collection, propose=propose))
     drawn = list(islice(proposals, ANSWERABLE_COUNT + UNANSWERABLE_COUNT))
-    for document, proposal in drawn[:ANSWERABLE_COUNT]:
-        yield _new_trial(document, proposal)
+    trials = [_new_trial(*each) for each in drawn[:ANSWERABLE_COUNT]]
     texts = DocumentContent.objects.filter(document__collection=collection)
     absent = (name for name in NAMES if not texts.filter(text__icontains=name).exists())
     others = chain(drawn[ANSWERABLE_COUNT:], drawn)
-    for name, (document, proposal) in islice(zip(absent, others, strict=False), UNANSWERABLE_COUNT):
-        trial = _new_trial(document, proposal)
-        yield replace(trial, question=f"{trial.question.rstrip('?')} at {name}?", name=name)
+    for name, each in islice(zip(absent, others, strict=False), UNANSWERABLE_COUNT):
+        trial = _new_trial(*each)
+        question = f"{trial.question.rstrip('?')} at {name}?"
+        trials.append(replace(trial, question=question, name=name))
+    return trials
 
 
 def _propose(document: Document, *, with_lm: bool) -> Iterator[Proposal]:
@@ -150,16 +156,8 @@ def _new_trial(document: Document, proposal: Proposal) -> Trial:
     return Trial(proposal.text, document.media_type, text, str(document.pk), start, end)
 
 
-class TrialFigure(NamedTuple):
-    """How many of so many questions something holds of."""
-
-    label: str
-    hits: int
-    of: int
-
-
-def measure_trials(trials: Iterable[Trial]) -> list[TrialFigure]:
-    """Return the figures of the questions that were asked, in display order."""
+def measure_trials(trials: Iterable[Trial]) -> list[tuple[str, int, int]]:
+    """Return label, count and total of each figure of the questions that were asked, in order."""
     asked = [trial for trial in trials if trial.is_asked]
     answerable = [trial for trial in asked if not trial.name]
     unanswerable = [trial for trial in asked if trial.name]
@@ -184,9 +182,9 @@ def measure_trials(trials: Iterable[Trial]) -> list[TrialFigure]:
         "Unanswerable: answer without a notice": sum(not trial.is_warned for trial in said),
     }
     return [
-        TrialFigure(label, hits, len(group))
+        (label, count, len(group))
         for group, counted in ((answerable, counts), (unanswerable, refused))
-        for label, hits in counted.items()
+        for label, count in counted.items()
     ]
 
 
@@ -221,11 +219,9 @@ class BenchmarkKind(JobKind):
     stage = Job.Stage.ANSWERING
 
     def list_items(self, job: Job, *, should_stop: Callable[[], bool]) -> None:
-        trials = []
-        for trial in make_trials(job.collection, context=build_context()):
-            if should_stop():
-                return
-            trials.append(trial)
+        trials = make_trials(job.collection, context=build_context(), should_stop=should_stop)
+        if should_stop():
+            return
         with transaction.atomic():
             here = Document.objects.lock_for_key_share({trial.document_id for trial in trials})
             trials = [trial for trial in trials if trial.document_id in here]
@@ -248,14 +244,16 @@ class BenchmarkKind(JobKind):
         collection, number = item.job.collection, int(item.key)
         gone = ItemResult(Outcome.REMOVED, str(item.document_id))
         benchmark = CollectionBenchmark.objects.filter(collection=collection).first()
-        if benchmark is None or not benchmark.questions:
+        # Another job may have made other questions since.
+        if benchmark is None or number >= len(benchmark.questions):
             return gone
         trial = read_trials(benchmark)[number]
         trial = trial.ask(collection, context=replace(build_context(), caches_answers=False))
         with transaction.atomic():
             # In the order of deletions: documents first.
             here = Document.objects.lock_for_key_share(trial.cited)
-            kept = CollectionBenchmark.objects.select_for_update().filter(pk=benchmark.pk).first()
+            same = CollectionBenchmark.objects.filter(created_at=benchmark.created_at)
+            kept = same.select_for_update().filter(pk=benchmark.pk).first()
             if kept is None or here != set(trial.cited):
                 return gone
             kept.questions[number] = asdict(trial)

@@ -14,6 +14,7 @@ from accounts.models import Event
 from corpus.access.principal import acting_as
 from corpus.errors import BackendError
 from corpus.jobs.run import run_job_slice
+from corpus.jobs.states import cancel_job, retry_job
 from corpus.models import Collection, Grant, Job
 from evaluation import collection_benchmark
 from evaluation.collection_benchmark import (
@@ -113,7 +114,7 @@ def test_statement_is_found_quoted_and_missed(handbook: str, collection: Collect
 
 def test_names_are_of_no_document(handbook: str, collection: Collection, api: Api) -> None:
     api.ingest(f"The mill of {NAMES[0].upper()} grinds spelt and rye.", title="Mill")
-    made = list(make_trials(collection, context=build_context()))
+    made = make_trials(collection, context=build_context())
     assert [each.name for each in made if each.name] == list(NAMES[1:3])
 
 
@@ -158,6 +159,27 @@ def test_stopped_test_goes_on_with_the_next_question(
     assert [each.is_asked for each in trials()].count(True) == 1
     run_job(job)
     assert all(each.is_asked for each in trials())
+
+
+def test_older_test_leaves_the_questions_of_a_newer_one(
+    handbook: str, client: Client, api: Api
+) -> None:
+    older = start(client)
+    assert not run_job_slice(older.pk, is_slice_over=lambda: True)
+    cancel_job(older.pk)
+    CollectionBenchmark.objects.update(questions=[])
+    run_job(retry_job(older.pk))
+    assert trials() == []
+
+
+def test_questions_are_made_again_by_the_next_worker_if_one_stops(
+    handbook: str, client: Client
+) -> None:
+    job = start(client)
+    assert not run_job_slice(job.pk, should_stop=lambda: True)
+    assert (trials(), Job.objects.get(pk=job.pk).is_listed) == ([], False)
+    run_job(job)
+    assert len(trials()) == 4
 
 
 def test_collection_without_statements_gives_no_questions(
@@ -214,9 +236,9 @@ def test_language_model_writes_the_questions_unless_it_fails(
     asked = "Where does one borrow a helmet?"
     reply = json.dumps({"question": asked, "answer": "from the shed"})
     with language_model(settings, says(reply)):
-        written = list(make_trials(collection, context=build_context()))
+        written = make_trials(collection, context=build_context())
     assert {each.question for each in written if not each.name} == {asked}
     assert "from the shed" in written[0].statement
     with language_model(settings, fails(500)):
-        made = list(make_trials(collection, context=build_context()))
+        made = make_trials(collection, context=build_context())
     assert HOLIDAY in {each.question for each in made}

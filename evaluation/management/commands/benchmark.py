@@ -94,13 +94,13 @@ class Command(EvaluationCommand):
         if options["name"] or options["data"] or options["html"] or options["sample"]:
             raise InvalidInput("With --collection, only --lm and --json may be given.")
         collection = Collection.objects.get_named(options["collection"])
-        drawn = list(make_trials(collection, context=context))
+        drawn = make_trials(collection, context=context)
         trials = []
         for count, trial in enumerate(drawn, start=1):
             trials.append(trial.ask(collection, context=context))
             self.report("questions", count, len(drawn))
-        for label, hits, of in measure_trials(trials):
-            self.stdout.write(f"{label}: {hits} of {of}")
+        for label, found, total in measure_trials(trials):
+            self.stdout.write(f"{label}: {found} of {total}")
         self.stdout.write(FLATTERY)
         if options["json"]:
             rows = json.dumps([asdict(trial) for trial in trials], ensure_ascii=False, indent=1)
