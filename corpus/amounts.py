@@ -91,8 +91,9 @@ _GERMAN_WORDS = re.compile(r"\b(?:Betrag|Datum|Rechnung|Vertrag|das|der|die|und|
 _MIN_GERMAN_WORDS = 2
 # Before and behind an amount that is a bound, of a range, a rate, or one of two readings.
 _UNSURE_BEFORE = re.compile(
-    r"(?:\b(?:about|above|almost|approx\w*|around|at least|at most|below|between|circa|etwa|from"
-    r"|less than|max\w*|min\w*|more than|nearly|over|rund|under|up to|bis zu)\.?|\bca\."
+    r"(?:\b(?:about|above|almost|approx\w*|around|at least|at most|below|between|bis zu|cap\w*"
+    r"|circa|etwa|exceed\w*|from|less than|limit\w*|max\w*|min\w*|more than|nearly|over|rund|under"
+    r"|up to|within)\.?(?: of| to)?|\bca\."
     r"|[~\u2248<>\u2264\u2265+]|\d\W{0,3}(?:[A-Z]{3})?\s?(?:-|\u2013|to|bis|and|und|x)"
     r"|(?<!\d)\d{1,3}|[|:]\s?\()\s?\Z",
     re.IGNORECASE,

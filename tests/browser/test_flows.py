@@ -231,6 +231,10 @@ def test_mentions_are_counted_grouped_and_opened(page: Page) -> None:
     assert saved.value.path().read_text().startswith("group,document_count,mention_count")
     page.locator(".result a").first.click()
     expect(page.locator("mark").first).to_have_text("rye bread")
+    page.go_back()
+    page.locator("input[name=amount]").fill("over 500 EUR")
+    page.get_by_role("button", name="Count", exact=True).click()
+    expect(page.locator(".count")).to_contain_text("named “rye bread” state an amount over 500 EUR")
 
 
 def test_files_are_taken_in_with_their_state_shown(page: Page, tmp_path: Path) -> None:

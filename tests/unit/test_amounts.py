@@ -68,6 +68,8 @@ def test_the_amount_of_a_document_is_found(text: str, value: str, quote: str) ->
         "Total: 500.00- EUR, or $5",
         "Total: 500-600 EUR",
         "Total: about 500 EUR",
+        "The total fee shall not exceed 12,000 EUR.",
+        "They pay a maximum of 12,000 EUR.",
         "80 EUR per hour",
         "Shipping: 5 EUR",
         "Price: 5 EUR, in thousands",
