@@ -168,9 +168,12 @@ def test_a_plot_of_no_evaluation_is_not_served(client: Client) -> None:
 
 
 def test_pages_are_under_the_strict_policy(client: Client) -> None:
-    strict = client.get("/ui/ask")["Content-Security-Policy"]
-    assert "default-src 'self'" in strict
-    assert "unsafe" not in strict
+    for path in ("/ui/ask", "/ui/library", "/answer?q="):
+        strict = client.get(path)["Content-Security-Policy"]
+        assert "default-src 'self'" in strict
+        assert "unsafe" not in strict
+    for path in ("/docs", "/admin/login/"):
+        assert "http" not in client.get(path)["Content-Security-Policy"]
     assert "'unsafe-inline'" in client.get("/admin/login/")["Content-Security-Policy"]
 
 
