@@ -385,7 +385,9 @@ def put_texts_into_documents(folder: Path, manifest: Any) -> None:
             column for column in tables[name]["columns"] if column not in later
         ]
     tables["corpus_document"]["columns"] += ["raw_text", "outline"]
-    newer = ("qa_grid", "qa_standingquestion", "corpus_webhook")
+    newer = (
+        "qa_grid", "qa_standingquestion", "corpus_webhook", "evaluation_collectionbenchmark",
+    )  # fmt: skip
     for table in (contents, *(tables[name] for name in newer if name in tables)):
         manifest["tables"].remove(table)
 
