@@ -603,7 +603,10 @@ def write_answer(made: Calculation) -> Answer:
     formula = made.formula.format(*(each.cell.text for each in made.operands))
     text = f"{made.column}: {result} = {formula}\n" if made.column else f"{result} = {formula}\n"
     citations = []
-    unique = {(each.cell.passage.chunk_id, each.cell.start): each for each in made.operands}
+    unique = {
+        (each.cell.passage.document_id, each.cell.passage.start_char + each.cell.start): each
+        for each in made.operands
+    }
     for each in unique.values():
         text += "\n- " + ", ".join(filter(None, (each.row, each.column))) + ": "
         passage, answer_start = each.cell.passage, len(text)
