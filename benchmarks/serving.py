@@ -50,8 +50,8 @@ from rest_framework.test import APIClient  # noqa: E402
 
 from corpus.access.principal import SYSTEM, acting_as  # noqa: E402
 from corpus.catalogue import create_collection, delete_collection  # noqa: E402
+from corpus.cores import usable_core_count  # noqa: E402
 from corpus.embedders import get_embedder  # noqa: E402
-from corpus.embedders.onnx import usable_core_count  # noqa: E402
 from evaluation.datasets import read_dataset  # noqa: E402
 from evaluation.index import index_dataset  # noqa: E402
 

@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from corpus.cores import usable_core_count
 from corpus.embedders import Embedder, get_embedder
-from corpus.embedders.onnx import usable_core_count
 
 
 class ConcatenatedEmbedder:

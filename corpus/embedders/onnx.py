@@ -1,7 +1,5 @@
 """Run text models with onnxruntime, without torch in the process."""
 
-import math
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -14,6 +12,7 @@ from django.conf import settings
 from numpy.typing import NDArray
 
 from corpus.backends import LazyLoader, LazyModel
+from corpus.cores import usable_core_count
 from corpus.embedders.model_files import (
     PACKAGED_MODELS,
     POOLINGS,
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 
 
 CPU = "CPUExecutionProvider"
-_CGROUP_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 class Batch(NamedTuple):
@@ -132,17 +130,6 @@ class OnnxModel:
 def _threads(count: int) -> ThreadPoolExecutor:
     """Return the thread pool that all models of this process share."""
     return ThreadPoolExecutor(count, thread_name_prefix="model")
-
-
-def usable_core_count() -> int:
-    """Return the usable cores: the affinity, or less by a container's quota."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    try:
-        quota, period = _CGROUP_QUOTA.read_text().split()
-        allowed = math.ceil(int(quota) / int(period))
-    except (OSError, ValueError):  # no such file, or the quota "max"
-        return cores or 1
-    return max(1, min(cores or 1, allowed))
 
 
 @contextmanager

@@ -12,9 +12,9 @@ from django.conf import settings
 from numpy.typing import NDArray
 
 from corpus.backends import LazyLoader, LazyModel
+from corpus.cores import usable_core_count
 from corpus.embedders.model_files import Prefixes, read_prefixes
 from corpus.embedders.model_sources import find_model
-from corpus.embedders.onnx import usable_core_count
 from corpus.embedders.tokens import TokenizedModel, clean_surrogates
 from corpus.errors import BackendError
 

@@ -22,6 +22,7 @@ from itertools import chain, starmap
 from pathlib import Path
 from typing import IO, Any, cast
 
+from corpus.cores import usable_core_count
 from corpus.errors import (
     BackendUnavailable,
     BinaryText,
@@ -44,7 +45,7 @@ _CHUNK_BYTES = 2**20
 # Idle workers that keep their parsers in memory; more files at once start more.
 _MAX_IDLE = 2
 # Files read at once: one per core, and one that waits for the disk. Others queue.
-MAX_AT_WORK = (os.cpu_count() or 1) + 1
+MAX_AT_WORK = usable_core_count() + 1
 # Pages that OCR reads at once: each needs a core and half a gigabyte.
 _MAX_SCANNING = 1
 # Starting a worker and importing its parsers does not count against the file.

@@ -21,7 +21,6 @@ everything, so they never wait in front of users (docs/decisions/0027).
 
 import asyncio
 import json
-import os
 from asyncio import Future
 from collections import Counter, OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping
@@ -43,6 +42,7 @@ from accounts.authentication import find_key
 from accounts.client_ip import client_network, peer_of, read_headers, resolve_client_ip
 from corpus.access.principal import Principal
 from corpus.api.outages import translate_error
+from corpus.cores import usable_core_count
 from corpus.endpoints import BodySize, Cost, Endpoint
 from corpus.errors import PkbError
 from pkb.http.access import NOT_LOGGED_IN, authenticate_request
@@ -158,7 +158,7 @@ def queue_limits(settings: Any) -> dict[Cost, QueueLimits]:
     connections; light requests use the remaining connections.
     """
     pool_size = settings.PKB_DB_POOL_SIZE
-    by_cores = max(1, min(max(2, os.cpu_count() or 1), pool_size // 4))
+    by_cores = max(1, min(max(2, usable_core_count()), pool_size // 4))
     concurrent = {
         Cost.ANSWER: settings.PKB_ANSWER_CONCURRENCY,
         Cost.SEARCH: settings.PKB_SEARCH_CONCURRENCY or by_cores,

@@ -192,22 +192,3 @@ class TestOnnxModel:
     def test_an_output_that_is_not_there_is_a_backend_error(self, threads: int) -> None:
         with pytest.raises(BackendError, match=r"model\.onnx failed"):
             list(self.model(threads=threads, outputs=("no such",)).run(self.ROWS))
-
-
-class TestUsableCores:
-    @pytest.mark.parametrize(("quota", "cores"), [("100000 100000", 1), ("50000 100000", 1)])
-    def test_container_quota_is_kept(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quota: str, cores: int
-    ) -> None:
-        (tmp_path / "cpu.max").write_text(quota)
-        monkeypatch.setattr(onnx, "_CGROUP_QUOTA", tmp_path / "cpu.max")
-        assert onnx.usable_core_count() == cores
-
-    @pytest.mark.parametrize("quota", ["max 100000", "", "nonsense"])
-    def test_without_quota_the_affinity_counts(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quota: str
-    ) -> None:
-        (tmp_path / "cpu.max").write_text(quota)
-        monkeypatch.setattr(onnx, "_CGROUP_QUOTA", tmp_path / "cpu.max")
-        monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1, 2})
-        assert onnx.usable_core_count() == 3

@@ -8,8 +8,8 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from corpus.cores import usable_core_count
 from corpus.embedders.colbert import TokenEmbedder
-from corpus.embedders.onnx import usable_core_count
 from corpus.token_vectors import RankedChunk, get_token_vectors
 from qa.types import Passage
 

@@ -1,11 +1,11 @@
 """How many requests run and wait, from the settings, the cores and the connections."""
 
-import os
 from typing import Any
 
 import pytest
 
 from corpus.endpoints import Cost
+from pkb.http import admission
 from pkb.http.admission import queue_limits
 
 
@@ -17,7 +17,7 @@ def running(settings: Any) -> dict[Cost, int]:
 def test_those_that_run_have_a_connection_each(
     settings: Any, monkeypatch: pytest.MonkeyPatch, cores: int
 ) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    monkeypatch.setattr(admission, "usable_core_count", lambda: cores)
     settings.PKB_DB_POOL_SIZE = 20
     counts = running(settings)
     del counts[Cost.REPLAY]  # threads of their own ask for them, each for a moment
