@@ -287,6 +287,7 @@ def test_altered_word_that_is_no_fact_is_partial(claim: str, source: str) -> Non
         ("The mill was often sold by Anna.", "The mill was never sold by Anna."),
         ("It needs 5 grams of salt a day.", "It takes 5 barrels of salt a day."),
         ("It needs 5 g of salt a day.", "It takes 5 mg of salt a day."),
+        ("The mill lost 5 tonnes in May.", "The mill lost 5 in May."),
         ("It rose by < 5 in the old mill.", "It rose by > 5 in the old mill."),
         ("Sales of bread rose in the old mill.", "Sales of rye fell in the old mill."),
         ("It was a big war rally in May.", "It was a large anti-war rally in May."),
