@@ -57,6 +57,7 @@ from qa.search.hybrid import VersionPinnedRetriever
 from qa.table_answers import (
     TABLE,
     Calculation,
+    asked_extreme,
     find_calculation,
     mark_named_cells,
     write_answer,
@@ -175,7 +176,9 @@ def rerank(state: QAState, runtime: Runtime[QAContext]) -> Update:
     is_whole = kind is not IntentKind.PARTS
     calculation = None
     if is_whole:
-        calculation = find_calculation(query.text, passages) or compare_rows(query.text, passages)
+        calculation = find_calculation(query.text, passages)
+        if calculation is None and asked_extreme(query.text):
+            calculation = compare_rows(query.text, passages)
     return {"passages": passages, "calculation": calculation}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from corpus.models import Chunk, Document
 from corpus.postgres import one_snapshot
 from qa.search.hybrid import passage_of
-from qa.table_answers import Calculation, asked_extreme, find_extreme_row
+from qa.table_answers import Calculation, find_extreme_row
 from qa.types import Passage
 
 # Longer documents are not read for a question: a million characters take half a second.
@@ -15,9 +15,11 @@ MAX_DOCUMENT_CHARS = 1_000_000
 
 
 def compare_rows(question: str, passages: Sequence[Passage]) -> Calculation | None:
-    """Return the row that is highest or lowest in a column, of the tables near the passages."""
-    if not asked_extreme(question):
-        return None
+    """Return the row that is highest or lowest in a column, of the tables near the passages.
+
+    Args:
+        question: It asks for one (``asked_extreme``).
+    """
     near = {each.document_id: each for each in passages if not each.is_selected}
     with one_snapshot():
         stored = Document.objects.filter(pk__in=list(near), char_count__lte=MAX_DOCUMENT_CHARS)
