@@ -441,5 +441,5 @@ def _mention_of(document: Document, text: str, start: int, end: int, count: int)
         last = max(text.rfind(" ", end, last), end)
     # Marks of headings, lists and tables tell nothing.
     first += len(text[first:start]) - len(text[first:start].lstrip(" \t#>|*-"))
-    around = text[first:last]
+    around = text[first:end] + text[end:last].rstrip(" \t#|*_-")
     return Mention(document, start, end, text[start:end], first, around, _date_of(document), count)

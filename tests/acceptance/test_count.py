@@ -253,7 +253,7 @@ def test_which_documents_lists_what_is_near_instead(api: Api, drift: dict[str, s
 THANKS = "Thank you for your order; we look forward to the next."
 # Titles, texts and what they state: EUR, another currency, or nothing clear.
 BILLS = {
-    "Invoice 1": "Date: 2024-03-17\n\nPens: 20.00 EUR\n\nTotal: 1,190.00 EUR, due on 2024-04-17.",
+    "Invoice 1": "Date: 2024-03-17\n\nPens: 20 EUR\n\n**Total: 1,190.00 EUR, due on 2024-04-17.**",
     "Invoice 2": "Invoice of 2 May 2024.\n\nTotal incl. 19% VAT: EUR 500.00",
     "Invoice 3": "| Item | Amount (EUR) |\n| --- | --- |\n| Pens | 20.00 |\n| Total | 500.01 |",
     "Invoice 4": "Pens 400.00 EUR\n\nPaper 200.00 EUR",
