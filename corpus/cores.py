@@ -1,4 +1,4 @@
-"""How many cores this process may use."""
+"""The CPU cores of this process."""
 
 import math
 import os

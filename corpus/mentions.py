@@ -133,7 +133,7 @@ class MentionCount:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What a search found in documents, by their keys.
+    """Mentions or amounts found, by document id.
 
     Attributes:
         counts: Of mentions.

@@ -40,7 +40,7 @@ SECRET_BYTES = 32
 
 
 class WebhookEvent(models.TextChoices):
-    """What a webhook tells; the part before the dot names the kind of its subject."""
+    """Event types. The prefix before the dot is the kind of object, such as ``document``."""
 
     DOCUMENT_READY = "document.ready", "A document can be found"
     DOCUMENT_REPLACED = "document.replaced", "A new version of a document is stored"

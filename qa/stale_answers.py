@@ -9,7 +9,7 @@ from qa.models import Answer, Citation
 
 
 def tell_stale_answers(sender: Any, *, document: Document, text: str, **_: Any) -> None:
-    """Tell webhooks of answers that become stale when ``text`` replaces a document's version."""
+    """Queue webhooks for answers that become stale once ``text`` replaces a document's text."""
     tell(WebhookEvent.ANSWER_STALE, _becoming_stale(document, text))
 
 
